@@ -1,0 +1,1 @@
+"""Ways to get an OceanBase engine."""

@@ -1,0 +1,34 @@
+"""What a report counts of each outcome, as plain values that travel from worker to controller."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import PurePath
+from typing import Any
+
+from harness.run.result import Outcome
+
+PHASES = ("start", "clear", "seed", "request", "check")
+
+
+def entry(outcome: Outcome, *, start_seconds: float, worker: str) -> dict[str, Any]:
+    """Return an outcome's figures; `start_seconds` is what this worker spent until its backend was ready."""
+    return {
+        "chapter": PurePath(outcome.path).parent.name,
+        "path": outcome.path,
+        "backend": outcome.backend,
+        "target": outcome.target,
+        "verdict": outcome.verdict,
+        "checks": outcome.checks,
+        "reason": outcome.reason,
+        "worker": worker,
+        "times": {"start": start_seconds, **asdict(outcome.times)},
+    }
+
+
+def phases(entries: list[dict[str, Any]], backend: str) -> dict[str, float]:
+    """Return the seconds of each phase on a backend, over all workers; the start counts once for each worker."""
+    ours = [entry for entry in entries if entry["backend"] == backend]
+    starts = {entry["worker"]: entry["times"]["start"] for entry in ours}
+    spent = {phase: sum(entry["times"][phase] for entry in ours) for phase in PHASES if phase != "start"}
+    return {"start": sum(starts.values()), **spent}

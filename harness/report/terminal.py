@@ -1,0 +1,91 @@
+"""What a person reads: a failing step in a few lines, and the summary of a run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from harness.check.display import show_invisible
+from harness.report.tally import PHASES, phases
+from harness.run.result import Outcome
+
+_LONGEST_LINE = 1000
+"""Characters of one line of a verdict; what is longer is cut in the middle."""
+
+
+def failure_lines(outcome: Outcome, *, path: str, backends: Sequence[str]) -> Iterator[str]:
+    """Yield a failed outcome's verdict: where, what was expected and what came, and the command that repeats it."""
+    step = outcome.failed_step
+    place = f"{path}:{step.line} {step.name!r}" if step is not None else path
+    yield f"{place} on {outcome.backend} ({outcome.target})"
+    if outcome.verdict == "engine fault":
+        for line in f"engine fault, no verdict on the contract: {outcome.reason}".split("\n"):
+            yield f"  {line}"
+    elif step is None:
+        yield f"  {outcome.reason}"
+    else:
+        failure = step.failures[0]
+        yield f"  {failure.kind}: {_one_line(failure.message)}"
+        yield f"  region:   {failure.region}"
+        yield f"  expected: {_one_line(failure.expected)}"
+        yield f"  got:      {_one_line(failure.got)}"
+        others = len(step.failures) - 1
+        if others:
+            more = ", ".join(sorted({f"{failure.kind} in {failure.region}" for failure in step.failures[1:]}))
+            yield f"  and {others} more at this step: {_one_line(more)}"
+    yield f"  repeat:   {repeat_command(path, backends)}"
+
+
+def repeat_command(path: str, backends: Sequence[str]) -> str:
+    """Return the command that runs one scenario again; all backends, since they are compared."""
+    return " ".join(["harness", "run", path, *(f"--backend {name}" for name in backends)])
+
+
+def summary_lines(entries: list[dict[str, Any]], *, backends: Sequence[str], facts: Mapping[str, str]) -> Iterator[str]:
+    """Yield the table chapter x backend, what was really executed, and where the time went."""
+    chapters = sorted({entry["chapter"] for entry in entries})
+    counts = Counter((entry["chapter"], entry["backend"], entry["verdict"]) for entry in entries)
+    rows = [["chapter", *backends]]
+    rows += [[chapter, *(_counted(counts, (chapter,), backend) for backend in backends)] for chapter in chapters]
+    rows.append(["all", *(_counted(counts, chapters, backend) for backend in backends)])
+    yield from _table(rows)
+    yield ""
+    executed = [entry for entry in entries if entry["checks"]]
+    scenarios = len({entry["path"] for entry in executed})
+    checks = sum(entry["checks"] for entry in executed)
+    yield (
+        f"executed: {len(executed)} of {len(entries)} (scenarios x backends), "
+        f"{scenarios} scenarios, {checks} steps and expectations judged"
+    )
+    for reason, count in Counter(entry["reason"] for entry in entries if entry["verdict"] == "not run").items():
+        yield f"not run: {reason} ({count})"
+    yield ""
+    times = [["seconds", *PHASES]]
+    times += [[name, *(f"{seconds:.1f}" for seconds in phases(entries, name).values())] for name in backends]
+    yield from _table(times)
+    for name, told in facts.items():
+        yield f"{name}: {told}"
+
+
+def _counted(counts: Counter[tuple[str, str, str]], chapters: Sequence[str], backend: str) -> str:
+    parts = []
+    for verdict in ("passed", "failed", "engine fault", "not run"):
+        number = sum(counts[chapter, backend, verdict] for chapter in chapters)
+        if number:
+            parts.append(f"{number} {verdict}")
+    return ", ".join(parts) or "-"
+
+
+def _table(rows: list[list[str]]) -> Iterator[str]:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for row in rows:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+
+
+def _one_line(text: str) -> str:
+    shown = show_invisible(text.encode("utf-8", "replace"))
+    if len(shown) <= _LONGEST_LINE:
+        return shown
+    half = _LONGEST_LINE // 2
+    return f"{shown[:half]} [...] {shown[-half:]}"

@@ -1,0 +1,255 @@
+"""One scenario on one target: clear, seed, steps, verdicts."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from harness.check.context import Prepared
+from harness.check.delivered import Delivered
+from harness.check.errors import check_error, check_request_id
+from harness.check.expect import Surroundings, judge, judge_write
+from harness.check.failure import Failure
+from harness.check.invariants import check_prepare
+from harness.check.reads import check_read
+from harness.check.world import World
+from harness.errors import NotRun
+from harness.run.result import Outcome, StepResult, Times
+from harness.scenario.items import entry_and_version
+from harness.scenario.loader import Loaded
+from harness.scenario.model import HexBody, Read, Step, Token
+from harness.scenario.operations import (
+    NOBODY,
+    principal_id,
+    principals,
+    scope_id,
+    scope_ids,
+    seed_operations,
+    seeded,
+    write_operations,
+)
+from harness.target.base import Answer, Target
+from runtime.artifacts import Citation
+
+
+def run(loaded: Loaded, target: Target) -> Outcome:
+    """Run a scenario's steps in order and judge each; one that fails does not hide the rest.
+
+    An exception of the target's passes through: the caller knows the engine.
+    """
+    return _Run(loaded, target).outcome()
+
+
+class _Run:
+    """The state of one scenario while it runs."""
+
+    def __init__(self, loaded: Loaded, target: Target) -> None:
+        self._loaded = loaded
+        self._scenario = loaded.scenario
+        self._target = target
+        self._times = Times()
+        self._world = World()
+        self._writing = seeded(loaded.scenario)
+        self._bodies: dict[str, bytes] = {}
+        self._last: Prepared | None = None
+        names = principals(loaded.scenario)
+        # A token says whose it is only to the server; the same on every backend, so that answers are comparable.
+        self._tokens = {name: hashlib.sha256(f"token of {name}".encode()).hexdigest() for name in names}
+
+    def outcome(self) -> Outcome:
+        """Run it."""
+        try:
+            digests = [self._seed()]
+            steps = tuple(self._step(index, step) for index, step in enumerate(self._scenario.steps))
+        except NotRun as reason:
+            return self._outcome("not run", reason=reason.reason)
+        if any(step.verb in ("write", "grant", "revoke") for step in steps):
+            with self._timed("seed"):
+                digests.append(self._target.digest())
+        failed = any(step.failures for step in steps)
+        return self._outcome("failed" if failed else "passed", steps=steps, digests=tuple(digests))
+
+    def _outcome(self, verdict: Any, **fields: Any) -> Outcome:
+        return Outcome(
+            path=str(self._loaded.path),
+            scenario=self._scenario.scenario,
+            target=self._target.name,
+            backend=self._target.backend,
+            verdict=verdict,
+            times=self._times,
+            **fields,
+        )
+
+    def _seed(self) -> str:
+        with self._timed("clear"):
+            self._target.reset(self._scenario.runtime)
+        with self._timed("seed"):
+            operations = seed_operations(self._scenario, self._tokens)
+            refused = self._target.apply(operations)
+            if refused is not None:
+                raise SeedRefused(refused.code)
+            self._world.apply(operations)
+            return self._target.digest()
+
+    def _step(self, index: int, step: Step) -> StepResult:
+        name = step.step or f"step {index + 1}"
+        line = self._loaded.line("steps", index)
+        status: int | None = None
+        body: bytes | None = None
+        failures: list[Failure]
+        match step.verb:
+            case "prepare" | "body":
+                answer, failures, checks = self._prepare(step)
+                status, body = answer.status, answer.body
+            case "read" if step.read == "everything cited":
+                failures, checks = self._read_everything_cited(step)
+            case "read":
+                answer, failures, checks = self._read(step)
+                status, body = answer.status, answer.body
+            case "write" | "grant" | "revoke":
+                failures, checks = self._write(step), 1
+            case verb:
+                raise NotRun(f"needs {verb} steps")
+        if body is not None:
+            self._bodies[name] = body
+        return StepResult(index, name, step.verb, line, status, body, tuple(failures), checks)
+
+    def _prepare(self, step: Step) -> tuple[Answer, list[Failure], int]:
+        sent = self._request_body(step)
+        caller, token = self._caller(step)
+        with self._timed("request"):
+            answer = self._target.prepare(sent, token=token, headers=step.headers)
+            repeated = self._target.prepare(sent, token=token, headers=step.headers)
+        reads: dict[Citation, Answer] = {}
+        prepared = Prepared(
+            request=_parsed(sent),
+            sent=sent,
+            answer=answer,
+            repeated=repeated,
+            reads=reads,
+            world=self._world,
+            principal_id=caller,
+            administrator=caller is not None and self._world.principals[caller].administrator,
+            access=self._scenario.runtime.access,
+            token=token,
+            max_entries=self._scenario.runtime.max_entries or 8,
+            log=self._target.log(),
+            media_type=_declares_json(step.headers),
+        )
+        with self._timed("check"):
+            delivered = prepared.delivered
+        if isinstance(delivered, Delivered):
+            with self._timed("request"):
+                for item in delivered.items:
+                    reads[item.citation] = self._target.read(item.citation, token=token)
+        with self._timed("check"):
+            current = prepared.asked.scope_id if prepared.asked else None
+            # What was written comes first: it says what the scenario is about.
+            failures = judge(step.expect, answer, surroundings=self._surroundings(current))
+            failures += check_prepare(prepared)
+        self._last = prepared
+        return answer, failures, 1 + len(step.expect.model_fields_set) + len(reads)
+
+    def _read(self, step: Step) -> tuple[Answer, list[Failure], int]:
+        assert isinstance(step.read, Read)
+        caller, token = self._caller(step)
+        scope = scope_id(self._scenario, step.read.scope)
+        with self._timed("request"):
+            answer = self._read_exactly(step.read, scope, token)
+        with self._timed("check"):
+            failures = list(check_request_id(answer)) if answer.status == 200 else check_error(answer)
+            failures += judge(step.expect, answer, surroundings=self._surroundings(scope))
+        del caller
+        return answer, failures, 1 + len(step.expect.model_fields_set)
+
+    def _read_exactly(self, read: Read, scope: str, token: str | None) -> Answer:
+        if read.entry is None:
+            return self._target.read_revision(scope, read.family or "", read.id or "", str(read.revision), token=token)
+        entry, version = entry_and_version(read.entry, read.version)
+        memory = {"family": "memory", "artifact_id": "memory", "revision": read.revision}
+        citation = {"memory_ref": memory, "entry_id": entry, "entry_version_id": version}
+        body = json.dumps({"scope_id": scope, "citation": citation}, ensure_ascii=False).encode()
+        return self._target.read_entry(body, token=token)
+
+    def _read_everything_cited(self, step: Step) -> tuple[list[Failure], int]:
+        """Read again what the nearest prepare before this step cited, after whatever was written since."""
+        _, token = self._caller(step)
+        failures: list[Failure] = []
+        delivered = self._last.delivered if self._last is not None else None
+        items = delivered.items if isinstance(delivered, Delivered) else ()
+        for item in items:
+            with self._timed("request"):
+                answer = self._target.read(item.citation, token=token)
+            with self._timed("check"):
+                if step.expect.http is not None or step.expect.error is not None:
+                    failures += judge(step.expect, answer, surroundings=self._surroundings(item.scope_id))
+                else:
+                    failures += check_read(item.citation, answer, self._world)
+        if not items:
+            failures.append(Failure("read", "response", "something cited", "nothing", "there is nothing to read"))
+        return failures, len(items)
+
+    def _write(self, step: Step) -> list[Failure]:
+        operations = write_operations(self._scenario, self._writing, step)
+        with self._timed("seed"):
+            refused = self._target.apply(operations)
+        if refused is None:
+            self._world.apply(operations)
+        return judge_write(step.expect, refused)
+
+    def _request_body(self, step: Step) -> bytes:
+        if isinstance(step.body, HexBody):
+            return bytes.fromhex(step.body.hex)
+        if step.body is not None:
+            return step.body.encode()
+        assert step.prepare is not None
+        request = dict(step.prepare)
+        named = request.get("scope_id")
+        if isinstance(named, str):
+            request["scope_id"] = scope_id(self._scenario, named)
+        return json.dumps(request, ensure_ascii=False).encode()
+
+    def _caller(self, step: Step) -> tuple[str | None, str | None]:
+        """Return the caller's principal id and the token that he shows, None for either that there is not."""
+        match step.as_:
+            case None:
+                name = next(iter(self._tokens), None)
+            case Token(token=token):
+                known = {shown: name for name, shown in self._tokens.items()}
+                return known.get(token), token
+            case "nobody" if NOBODY not in self._tokens:
+                name = None
+            case named:
+                name = named
+        return (None, None) if name is None else (principal_id(self._scenario, name), self._tokens[name])
+
+    def _surroundings(self, current: str | None) -> Surroundings:
+        return Surroundings(self._world, scope_ids(self._scenario), current, self._bodies)
+
+    @contextmanager
+    def _timed(self, phase: str) -> Iterator[None]:
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            setattr(self._times, phase, getattr(self._times, phase) + time.perf_counter() - started)
+
+
+class SeedRefused(Exception):
+    """The target refused the scenario's own seed, with this code: the scenario cannot be what its author means."""
+
+
+def _parsed(sent: bytes) -> Any:
+    try:
+        return json.loads(sent.decode("utf-8"))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _declares_json(headers: Mapping[str, str]) -> bool:
+    declared = {name.lower(): value for name, value in headers.items()}.get("content-type", "application/json")
+    return declared.split(";")[0].strip().lower() == "application/json"

@@ -1,0 +1,1 @@
+"""The YAML format: model, loader, schema, and the writes that a scenario means."""

@@ -1,0 +1,199 @@
+"""The in-tree runtime as a target: a real HTTP server on loopback, in this process, one for each way to set it up."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import uvicorn
+
+from backends.operations import Operation
+from backends.seeding import clear, digest, seed
+from harness.scenario.model import RuntimeSpec
+from harness.target.base import Answer, Refused
+from harness.target.client import Client
+from runtime.application import ContextApplication
+from runtime.artifacts import Citation, Family
+from runtime.errors import WriteRefused
+from runtime.http.server import ContextServer
+from runtime.recall import RecallSource, RerankedHit, default_sources
+from runtime.storage import Storage, open_storage
+
+
+@dataclass(frozen=True)
+class ListedReranker:
+    """Puts the listed Entries first, in the list's order; the others keep theirs behind them."""
+
+    entry_ids: tuple[str, ...]
+
+    def order(self, query: str, hits: Sequence[RerankedHit]) -> Sequence[int]:
+        """Return the hits' places, best first."""
+        del query
+        places = {entry_id: place for place, entry_id in enumerate(self.entry_ids)}
+        return sorted(range(len(hits)), key=lambda place: places.get(hits[place].entry_id, len(places)))
+
+
+@dataclass(frozen=True)
+class FixtureEmbedder:
+    """Knows the vectors of the scenario's queries by their text."""
+
+    dimension: int
+    vectors: Mapping[str, Sequence[float]]
+
+    def embed(self, query: str) -> Sequence[float]:
+        """Return the query's vector."""
+        return self.vectors[query]
+
+
+class Server:
+    """One uvicorn on a free loopback port, in a thread of its own."""
+
+    def __init__(self, app: Any) -> None:
+        config = uvicorn.Config(
+            app, host="127.0.0.1", port=0, access_log=False, log_config=None, lifespan="off", server_header=False
+        )
+        self._server = uvicorn.Server(config)
+        # With its protocol named, asyncio sends each answer at once (TCP_NODELAY) instead of 40 ms later.
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        self._socket.bind(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
+        self._thread = threading.Thread(
+            target=self._server.run, kwargs={"sockets": [self._socket]}, name="server", daemon=True
+        )
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop the server and wait for its thread."""
+        self._server.should_exit = True
+        self._thread.join(timeout=10)
+        self._socket.close()
+
+
+class ReferenceTarget:
+    """The runtime of this repository on one database of one backend."""
+
+    name = "runtime"
+
+    def __init__(self, backend: str, database_url: str) -> None:
+        self.backend = backend
+        self._url = database_url
+        self._storages: dict[int | None, Storage] = {}
+        self._clients: dict[str, Client] = {}
+        self._servers: list[tuple[Server, ContextApplication]] = []
+        self._log = _Log()
+        self._storage = self._open(None)
+
+    def reset(self, runtime: RuntimeSpec) -> None:
+        """Empty the database, and have a server that is set up as the scenario asks."""
+        self._storage = self._open(runtime.embedder.dimension if runtime.embedder else None)
+        clear(self._storage)
+        key = runtime.model_dump_json()
+        if key not in self._clients:
+            self._clients[key] = self._serve(runtime)
+        self._client = self._clients[key]
+        self._log.clear()
+
+    def apply(self, operations: Sequence[Operation]) -> Refused | None:
+        """Write the operations in one transaction; a refusal leaves nothing of them."""
+        try:
+            seed(self._storage, operations)
+        except WriteRefused as refused:
+            return Refused(refused.code)
+        return None
+
+    def digest(self) -> str:
+        """Return the digest of the logical rows, read back from the engine."""
+        return digest(self._storage)
+
+    def prepare(self, body: bytes, *, token: str | None, headers: Mapping[str, str] = {}) -> Answer:
+        """Post these bytes to the prepare operation."""
+        return self._client.prepare(body, token=token, headers=headers)
+
+    def read(self, citation: Citation, *, token: str | None) -> Answer:
+        """Read exactly what a citation names."""
+        return self._client.read(citation, token=token)
+
+    def read_revision(
+        self, scope_id: str, family: str, artifact_id: str, revision: str, *, token: str | None
+    ) -> Answer:
+        """Read one Artifact revision by its raw parts, legal or not."""
+        return self._client.read_revision(scope_id, family, artifact_id, revision, token=token)
+
+    def read_entry(self, body: bytes, *, token: str | None) -> Answer:
+        """Post these bytes to the exact read of an Entry version."""
+        return self._client.read_entry(body, token=token)
+
+    def log(self) -> str:
+        """Return what the servers have logged since the last reset."""
+        return self._log.text()
+
+    def close(self) -> None:
+        """Stop the servers and let go of the database."""
+        for client in self._clients.values():
+            client.close()
+        for server, application in self._servers:
+            server.stop()
+            application.close()
+        for storage in self._storages.values():
+            storage.close()
+        self._log.close()
+
+    def _open(self, dimension: int | None) -> Storage:
+        if dimension not in self._storages:
+            storage = open_storage(self._url, dimension=dimension)
+            storage.prepare()
+            self._storages[dimension] = storage
+        return self._storages[dimension]
+
+    def _serve(self, runtime: RuntimeSpec) -> Client:
+        embedder = FixtureEmbedder(runtime.embedder.dimension, runtime.embedder.vectors) if runtime.embedder else None
+        reranker = ListedReranker(runtime.reranker.order) if runtime.reranker else None
+        every: Mapping[Family, RecallSource] = default_sources(embedder=embedder, reranker=reranker)
+        application = ContextApplication(
+            open_storage(self._url, dimension=runtime.embedder.dimension if runtime.embedder else None),
+            sources={
+                family: source
+                for family, source in every.items()
+                if runtime.sources is None or family in runtime.sources
+            },
+            access_mode=runtime.access,
+            max_entries=runtime.max_entries or 8,
+        )
+        server = Server(ContextServer(application).app)
+        self._servers.append((server, application))
+        return Client(server.url)
+
+
+class _Log(logging.Handler):
+    """What the servers of this process say, kept for the search for leaks."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.INFO)
+        self._lines: list[str] = []
+        for name in ("runtime", "uvicorn"):
+            logger = logging.getLogger(name)
+            logger.addHandler(self)
+            logger.setLevel(logging.INFO)
+            logger.propagate = False
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep one line."""
+        self._lines.append(self.format(record))
+
+    def clear(self) -> None:
+        """Forget everything so far."""
+        self._lines.clear()
+
+    def text(self) -> str:
+        """Return the lines since the last clear."""
+        return "\n".join(self._lines)
+
+    def close(self) -> None:
+        """Stop listening."""
+        for name in ("runtime", "uvicorn"):
+            logging.getLogger(name).removeHandler(self)
+        super().close()

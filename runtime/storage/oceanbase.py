@@ -1,0 +1,43 @@
+"""What is OceanBase's own: pyobvector's dialect, the session, and the errors that mean a conflict."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from sqlalchemy import Engine, create_engine
+from sqlalchemy.dialects import registry
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import DBAPIError
+
+DUPLICATE_KEY = 1062
+SNAPSHOT_CONFLICT = 6235
+"""What the same race as 1062 gives under REPEATABLE READ."""
+
+
+def open_engine(url: URL, *, timeout_seconds: float) -> Engine:
+    """Make an engine whose transactions are snapshots, in UTC, with every wait bounded.
+
+    The handshake is bounded by the read time-out, since the driver's connect time-out does not cover it.
+    """
+    # pyobvector registers its dialect only when a client of its own is made.
+    registry.register("mysql.oceanbase", "pyobvector.schema.dialect", "OceanBaseDialect")
+    seconds = max(1, math.ceil(timeout_seconds))
+    return create_engine(
+        url.set(drivername="mysql+oceanbase").update_query_dict({"charset": "utf8mb4"}),
+        isolation_level="REPEATABLE READ",
+        pool_size=40,
+        pool_pre_ping=True,
+        connect_args={
+            "connect_timeout": seconds,
+            "read_timeout": seconds,
+            "write_timeout": seconds,
+            "init_command": "SET time_zone = '+00:00'",
+        },
+    )
+
+
+def is_conflict(error: DBAPIError) -> bool:
+    """Say whether a write lost a race for the same key."""
+    arguments: tuple[Any, ...] = getattr(error.orig, "args", ())
+    return bool(arguments) and arguments[0] in {DUPLICATE_KEY, SNAPSHOT_CONFLICT}
