@@ -73,7 +73,7 @@ class OceanBase:
         self._made: set[str] = set()
 
     @classmethod
-    def create(cls, *, oceanbase_url: str | None, run_directory: Path) -> Self:
+    def create(cls, *, oceanbase_url: str | None, run_directory: Path) -> Self:  # noqa: ARG003 (the other backend needs it)
         """Choose the way; an embedded engine's files lie in the state directory, not in the run's."""
         return cls(choose_way(oceanbase_url), run=secrets.token_hex(16), owner=True)
 
@@ -84,6 +84,7 @@ class OceanBase:
 
     @property
     def name(self) -> str:
+        """The name by which users ask for it."""
         return self.NAME
 
     def start(self) -> None:

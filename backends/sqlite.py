@@ -28,7 +28,7 @@ class SQLite:
         self._files: dict[str, Path] = {}
 
     @classmethod
-    def create(cls, *, oceanbase_url: str | None, run_directory: Path) -> Self:
+    def create(cls, *, oceanbase_url: str | None, run_directory: Path) -> Self:  # noqa: ARG003 (the other backend needs it)
         """Make a backend whose files lie in a new directory below `run_directory`."""
         return cls(run_directory.absolute() / f"sqlite-{secrets.token_hex(4)}", owner=True)
 
@@ -39,6 +39,7 @@ class SQLite:
 
     @property
     def name(self) -> str:
+        """The name by which users ask for it."""
         return self.NAME
 
     def start(self) -> None:

@@ -47,6 +47,8 @@ class Run:
         self.backends = _asked(config.getoption("--backend"), BACKENDS, kind="backend")
         self.targets = _asked(config.getoption("--target") or ["runtime"], TARGETS, kind="target")
         self.entries: list[dict[str, Any]] = []
+        self.unreadable: set[str] = set()
+        """The scenario files that could not be read, by node id."""
         worker: dict[str, Any] | None = getattr(config, "workerinput", None)
         self.is_worker = worker is not None
         self.worker = "main" if worker is None else str(worker["workerid"])
@@ -165,7 +167,7 @@ class ScenarioFile(pytest.File):
         for backend in self.config.stash[RUN].backends:
             yield ScenarioItem.from_parent(self, name=backend, loaded=loaded)
 
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:  # noqa: ARG002 (pytest's)
         """Say what is wrong with the file, without our own code's lines."""
         if isinstance(excinfo.value, HarnessError):
             return str(excinfo.value)
@@ -228,6 +230,11 @@ class Reporter:
         counted = getattr(report, "harness", None)
         if counted is not None:
             self._run.entries.append(counted)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Remember a scenario file that could not be read."""
+        if report.failed and report.nodeid.endswith((".yaml", ".yml")):
+            self._run.unreadable.add(report.nodeid)
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Make a run red in which scenarios were selected and nothing was judged."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -65,6 +66,8 @@ def _serve(settings: Settings) -> int:
     except StorageUnreachable as error:
         # The server starts all the same and says that it is not ready: the database may come later.
         logging.getLogger("runtime").warning("the database does not answer yet (%s)", error)
+    # uvicorn stops at the signal and raises it again, which without a handler would end the process by the signal.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
         uvicorn.run(
             server.app, host=settings.host, port=settings.port, access_log=False, log_config=None, server_header=False

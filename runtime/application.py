@@ -9,8 +9,6 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy.exc import DBAPIError
-
 from runtime import builder, contract, envelope
 from runtime.access import Access
 from runtime.artifacts import EXPERIENCE, MEMORY, PROFILE, Address, Content, Entry, EntryAddress, Family
@@ -78,7 +76,7 @@ class ContextApplication:
         return Access(self._access_mode, principal)
 
     def _recall(self, reader: Reader, family: Family, request: RecallRequest) -> Sequence[Candidate]:
-        """Recall one family in bounded time; raises ServiceUnavailable, or the driver's error."""
+        """Recall one family in bounded time; raises ServiceUnavailable."""
         source = self._sources.get(family)
         if source is None:
             return ()
@@ -89,8 +87,6 @@ class ContextApplication:
             reader.busy = future
             log.warning("recall of %s took longer than %s s", family, self._recall_timeout)
             raise ServiceUnavailable from None
-        except DBAPIError:
-            raise
         except Exception as error:
             log.warning("recall of %s failed: %s", family, type(error).__name__)
             raise ServiceUnavailable from error

@@ -42,7 +42,7 @@ Identifier = Annotated[str, Field(min_length=1, max_length=MAX_ID_CHARACTERS), A
 class _Strict(BaseModel):
     """A request object: no unknown fields, no conversions."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, revalidate_instances="always")
 
 
 class Section(_Strict):
@@ -154,7 +154,7 @@ def parse(model: type[_Request], body: bytes) -> _Request:
     Raises InvalidRequest.
     """
     try:
-        value = json.loads(body.decode("utf-8"))
+        value = json.loads(body.decode("utf-8"), parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
         raise InvalidRequest(Problem("json_invalid", ("body",), "The body is not JSON in UTF-8.")) from error
     return validate(model, value)
@@ -163,8 +163,9 @@ def parse(model: type[_Request], body: bytes) -> _Request:
 def validate(model: type[_Request], value: BaseModel | Mapping[str, Any] | Any) -> _Request:
     """Judge a request, already parsed or made by a direct caller; raises InvalidRequest."""
     if isinstance(value, BaseModel):
-        # An object may have been made without its checks; what was not given stays absent.
-        value = value.model_dump(exclude_unset=True)
+        # An object may have been made without its checks; what was not given stays absent. The serializer's warnings
+        # would quote its values.
+        value = value.model_dump(exclude_unset=True, warnings=False)
     if _holds_surrogate(value):
         raise InvalidRequest(Problem("unicode_invalid", ("body",), "A string holds a lone surrogate."))
     try:
@@ -174,9 +175,13 @@ def validate(model: type[_Request], value: BaseModel | Mapping[str, Any] | Any) 
         raise InvalidRequest(*map(_problem, problems)) from None
 
 
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
+
+
 def _problem(error: Any) -> Problem:
     # The name of an unknown field is the caller's own text, so the place ends at the object that holds it.
-    place = error["loc"][:-1] if error["type"] == "extra_forbidden" else error["loc"]
+    place = error["loc"][:-1] if error["type"] in ("extra_forbidden", "invalid_key") else error["loc"]
     return Problem(error["type"], ("body", *place), error["msg"])
 
 

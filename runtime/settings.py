@@ -43,7 +43,7 @@ class Settings:
             assembly_max_entries=_positive_integer(environment, "RUNTIME_CONTEXT_ASSEMBLY_MAX_ENTRIES", 8),
             recall_timeout_seconds=_positive_seconds(environment, "RECALL_TIMEOUT_SECONDS", 5.0),
             host=environment.get(f"{PREFIX}HOST", "127.0.0.1"),
-            port=_positive_integer(environment, "PORT", 8000),
+            port=_positive_integer(environment, "PORT", 8000, at_most=65_535),
         )
 
 
@@ -57,12 +57,13 @@ def _access_mode(environment: Mapping[str, str]) -> AccessMode:
             raise SettingRefused(f"{PREFIX}ACCESS_MODE takes enforced or disabled")
 
 
-def _positive_integer(environment: Mapping[str, str], name: str, default: int) -> int:
+def _positive_integer(environment: Mapping[str, str], name: str, default: int, *, at_most: int = 2**63 - 1) -> int:
     text = environment.get(PREFIX + name)
     if text is None:
         return default
-    if not (text.isascii() and text.isdigit() and int(text) > 0):
-        raise SettingRefused(f"{PREFIX}{name} takes a positive integer")
+    # Python does not even read a number of thousands of digits.
+    if not (text.isascii() and text.isdigit() and len(text) < 20 and 0 < int(text) <= at_most):
+        raise SettingRefused(f"{PREFIX}{name} takes a positive integer, at most {at_most}")
     return int(text)
 
 

@@ -10,19 +10,20 @@ import ctypes
 import os
 import signal
 import sys
+from typing import NoReturn
 
 _PR_SET_PDEATHSIG = 1
 
 
-def main(arguments: list[str]) -> int:
-    """Ask for the parent's death signal, then become the program; returns only when the parent is dead already."""
+def main(arguments: list[str]) -> NoReturn:
+    """Ask for the parent's death signal, then become the program; ends where the parent is dead already."""
     parent, *command = arguments
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     # A parent that died before the request above sends no signal any more.
     if os.getppid() != int(parent):
-        return 1
+        sys.exit(1)
     os.execv(command[0], command)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main(sys.argv[1:])

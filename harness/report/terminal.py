@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -12,6 +13,10 @@ from harness.run.result import Outcome
 
 _LONGEST_LINE = 1000
 """Characters of one line of a verdict; what is longer is cut in the middle."""
+
+
+_EXPECTED_AND_GOT = re.compile(r"(: |, )?\bexpected .*, got .*", re.DOTALL)
+"""The end of a message that the two lines below it say again."""
 
 
 def failure_lines(outcome: Outcome, *, path: str, backends: Sequence[str]) -> Iterator[str]:
@@ -26,8 +31,8 @@ def failure_lines(outcome: Outcome, *, path: str, backends: Sequence[str]) -> It
         yield f"  {outcome.reason}"
     else:
         failure = step.failures[0]
-        yield f"  {failure.kind}: {_one_line(failure.message)}"
-        yield f"  region:   {failure.region}"
+        told = _EXPECTED_AND_GOT.sub("", failure.message)
+        yield f"  {failure.kind} in {failure.region}" + (f": {_one_line(told)}" if told else "")
         yield f"  expected: {_one_line(failure.expected)}"
         yield f"  got:      {_one_line(failure.got)}"
         others = len(step.failures) - 1

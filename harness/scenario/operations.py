@@ -144,7 +144,8 @@ def _artifacts(state: State, scope: str, content: ScopeContent) -> Iterable[Oper
 def _change(state: State, scope: str, change: MemoryChange) -> EntryChange:
     if change.retire is not None:
         return EntryRetire(change.retire)
-    assert change.entry is not None and change.text is not None
+    assert change.entry is not None
+    assert change.text is not None
     state.texts[scope, change.entry] += 1
     version = change.version or f"{change.entry}-v{state.texts[scope, change.entry]}"
     return EntryWrite(change.entry, version, change.text, change.kind, change.vector)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import threading
 import time
 import uuid
 from collections.abc import Callable, Mapping
@@ -50,29 +51,37 @@ class ContextServer:
     def __init__(self, application: ContextApplication) -> None:
         self._application = application
         self._ready = False
-        self.app: ASGIApp = _RawPath(
-            Starlette(
-                routes=[
-                    Route("/health/live", self._live, methods=["GET"]),
-                    Route("/health/ready", self._answer_ready, methods=["GET"]),
-                    Route("/v1/capabilities", self._capabilities, methods=["GET"]),
-                    Route("/v1/context/prepare", self._prepare, methods=["POST"]),
-                    Route("/v1/memory/entries/get", self._read_entry, methods=["POST"]),
-                    Route(
-                        "/v1/scopes/{scope_id}/artifacts/{family}/{artifact_id}/revisions/{revision}",
-                        self._read_revision,
-                        methods=["GET"],
-                    ),
-                ],
-                exception_handlers={OperationError: _operation_error, HTTPException: _routing_error},
-            )
+        self._making_ready = threading.Lock()
+        routed = Starlette(
+            routes=[
+                Route("/health/live", self._live, methods=["GET"]),
+                Route("/health/ready", self._answer_ready, methods=["GET"]),
+                Route("/v1/capabilities", self._capabilities, methods=["GET"]),
+                Route("/v1/context/prepare", self._prepare, methods=["POST"]),
+                Route("/v1/memory/entries/get", self._read_entry, methods=["POST"]),
+                Route(
+                    "/v1/scopes/{scope_id}/artifacts/{family}/{artifact_id}/revisions/{revision}",
+                    self._read_revision,
+                    methods=["GET"],
+                ),
+            ],
+            exception_handlers={
+                OperationError: _operation_error,
+                HTTPException: _routing_error,
+                Exception: _unexpected_error,
+            },
         )
+        # A path with one more slash is another path, and an unknown one.
+        routed.router.redirect_slashes = False
+        self.app: ASGIApp = _RawPath(routed)
 
     def make_ready(self) -> None:
         """Make or check the storage's schema; raises SchemaRefused, StorageUnreachable."""
-        if not self._ready:
-            self._application.storage.prepare()
-            self._ready = True
+        # Two first requests at once would both make the tables.
+        with self._making_ready:
+            if not self._ready:
+                self._application.storage.prepare()
+                self._ready = True
 
     async def _live(self, _request: Request) -> Response:
         return _json({"status": "live"})
@@ -166,9 +175,8 @@ class _RawPath:
         except ClientDisconnect:
             status = 499
         except Exception:
+            # Starlette has answered, and raises again so that somebody tells it.
             log.exception("request %s broke off", request_id)
-            if status == 0:
-                await _error(500, "internal_error", "The server failed.", None)(scope, receive, send_numbered)
         finally:
             # The path holds ids of the caller's: it is not logged.
             milliseconds = 1000 * (time.perf_counter() - started)
@@ -214,6 +222,10 @@ def _revision_request(parts: Mapping[str, str]) -> RevisionReadRequest:
 async def _operation_error(_request: Request, error: Exception) -> Response:
     assert isinstance(error, OperationError)
     return _error(error.status, error.code, error.message, error.details)
+
+
+async def _unexpected_error(_request: Request, _fault: Exception) -> Response:
+    return _error(500, "internal_error", "The server failed.", None)
 
 
 async def _routing_error(_request: Request, error: Exception) -> Response:

@@ -19,8 +19,12 @@ def open_engine(url: str, *, timeout_seconds: float) -> Engine:
     """Make an engine without connecting; each statement is bounded by `timeout_seconds`. Raises UrlRefused."""
     try:
         parsed = make_url(url)
-    except ArgumentError:
+    except (ArgumentError, ValueError):
+        # A port that is no number is a ValueError of SQLAlchemy's.
         raise UrlRefused(f"the database URL cannot be read; {_TAKES}") from None
+    if parsed.database in (None, "", ":memory:"):
+        # SQLite would give every connection a database of its own.
+        raise UrlRefused(f"the database URL names no database that stays; {_TAKES}")
     match parsed.get_backend_name():
         case "sqlite":
             return sqlite.open_engine(parsed, timeout_seconds=timeout_seconds)

@@ -1,0 +1,1 @@
+"""What the prepare path and the harness cost, beside the bounds that they are held to."""

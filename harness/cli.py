@@ -1,0 +1,191 @@
+"""The command line: run, lint, schema, new, doctor."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import pytest
+import typer
+
+from backends import BACKENDS
+from harness.doctor import examine
+from harness.errors import HarnessError, UnknownNames
+from harness.plugin import LEDGER, RUN
+from harness.scenario.loader import load
+from harness.scenario.schema import PATH as SCHEMA
+from harness.scenario.schema import text as schema_text
+from harness.scenario.template import template
+
+FAILED = 1
+"""The exit code when a scenario did not keep the contract."""
+MISUSE = 2
+"""The exit code for a mistake of the caller's, a scenario that cannot be read, or an engine that is not there."""
+INTERRUPTED = 130
+
+MANY_FILES = 12
+"""From so many scenario files on, several processes are quicker than one."""
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Test PowerContext's prepare path on storage backends.",
+)
+
+
+def main() -> None:
+    """Run the command line; a mistake of the user's is told in a sentence."""
+    try:
+        app()
+    except HarnessError as error:
+        print(error, file=sys.stderr)
+        sys.exit(MISUSE)
+
+
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def run(context: typer.Context) -> None:
+    """Run scenario files or folders on every backend (default: the folder scenarios); takes pytest's options too.
+
+    Its own options: --backend NAME and --target NAME, both repeatable, and --oceanbase-url URL.
+
+    Exit code: 0 all passed, 1 a scenario failed, 2 misuse, an unreadable scenario or a missing engine.
+    """
+    raise typer.Exit(run_pytest(context.args))
+
+
+def run_pytest(arguments: Sequence[str]) -> int:
+    """Run pytest with the plugin and good defaults, and return our exit code."""
+    named = [Path(word.split("::")[0]) for word in arguments if not word.startswith("-")]
+    absent = [path for path in named if path.suffix in (".yaml", ".yml") and not path.exists()]
+    if absent:
+        raise HarnessError("no_such_file", f"{absent[0]} does not exist")
+    paths = [path for path in named if path.exists()]
+    if not paths:
+        paths = [Path("scenarios")]
+        if not paths[0].is_dir():
+            raise HarnessError(
+                "nothing_to_run", "there is no folder `scenarios` here", hint="name a scenario file or a folder"
+            )
+        arguments = [*arguments, "scenarios"]
+    spread = sum(1 for _ in _files(paths)) >= MANY_FILES and not any(_is_about_processes(word) for word in arguments)
+    # This process has imported what pytest's plugins would like to rewrite; scenarios have no asserts.
+    defaults = ["-W", "ignore::pytest.PytestAssertRewriteWarning", "-p", "harness.plugin", "-q", "--show-capture=no"]
+    if spread:
+        defaults += ["-n", "auto"]
+    witness = _Witness()
+    code = pytest.main([*defaults, *arguments], plugins=[witness])
+    return witness.exit_code(pytest.ExitCode(code))
+
+
+class _Witness:
+    """Sees the run's own figures, which pytest's exit code does not tell."""
+
+    def __init__(self) -> None:
+        self._config: pytest.Config | None = None
+
+    def pytest_configure(self, config: pytest.Config) -> None:
+        """Keep hold of the configuration."""
+        self._config = config
+
+    def exit_code(self, code: pytest.ExitCode) -> int:
+        """Return our exit code for pytest's."""
+        seen = None if self._config is None else self._config.stash.get(RUN, None)
+        if seen is not None and (seen.missing or seen.unreadable):
+            return MISUSE
+        match code:
+            case pytest.ExitCode.OK | pytest.ExitCode.TESTS_FAILED:
+                return int(code)
+            case pytest.ExitCode.INTERRUPTED:
+                return INTERRUPTED
+            case _:
+                return MISUSE
+
+
+@app.command()
+def lint(
+    paths: Annotated[list[Path] | None, typer.Argument(help="files or folders; default: scenarios")] = None,
+) -> None:
+    """Read scenario files, and say with file, line and column what is wrong with them."""
+    files = list(_files(paths or [Path("scenarios")]))
+    if not files:
+        raise HarnessError("nothing_to_lint", "there is no scenario file there", hint="name a .yaml file or a folder")
+    refused = 0
+    for file in files:
+        try:
+            load(file)
+        except HarnessError as error:
+            refused += 1
+            print(error)
+    print(f"{len(files)} files, {refused} refused")
+    raise typer.Exit(MISUSE if refused else 0)
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of scenario files, for editors."""
+    print(schema_text(), end="")
+
+
+@app.command()
+def new(name: Annotated[str, typer.Argument(help="a name, or a path below scenarios")]) -> None:
+    """Write a scenario that runs, to start from."""
+    path = Path(name)
+    if path.suffix not in (".yaml", ".yml"):
+        path = path.with_name(path.name + ".yaml")
+    if not path.is_absolute() and path.parts[0] != "scenarios":
+        path = Path("scenarios") / path
+    if path.exists():
+        raise HarnessError("file_exists", f"{path} exists already", hint="choose another name")
+    text = template(path, schema=_schema_for(path))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+    except OSError as error:
+        raise HarnessError("unwritable", f"{path} cannot be written", cause=error.strerror) from None
+    print(f"{path}\nrun it: harness run {path}")
+
+
+@app.command()
+def doctor(
+    backend: Annotated[list[str] | None, typer.Option(help="a backend to examine; default: all")] = None,
+    oceanbase_url: Annotated[str | None, typer.Option(help="an OceanBase that somebody runs")] = None,
+) -> None:
+    """Say what is installed, which engines can start, and what they are."""
+    names = backend or list(BACKENDS)
+    unknown = [name for name in names if name not in BACKENDS]
+    if unknown:
+        raise UnknownNames("backend", unknown, BACKENDS)
+    unwell = 0
+    for finding in examine(names, oceanbase_url=oceanbase_url):
+        unwell += not finding.well
+        print(f"{'ok ' if finding.well else 'NOT'}  {finding.subject}: {finding.found}")
+    raise typer.Exit(MISUSE if unwell else 0)
+
+
+def _files(paths: Sequence[Path]) -> Iterator[Path]:
+    for path in paths:
+        if path.is_dir():
+            yield from sorted(
+                file for file in path.rglob("*") if file.suffix in (".yaml", ".yml") and file.name != LEDGER
+            )
+        elif path.exists():
+            yield path
+        else:
+            raise HarnessError("no_such_file", f"{path} does not exist")
+
+
+def _is_about_processes(word: str) -> bool:
+    return word in ("-n", "--numprocesses", "--pdb", "-s", "--collect-only", "--co", "-x") or word.startswith(
+        ("-n", "--numprocesses=", "--dist")
+    )
+
+
+def _schema_for(path: Path) -> str:
+    """Return the schema's place relative to a new file, where both lie in one tree."""
+    relative = os.path.relpath(SCHEMA, path.absolute().parent)
+    return Path(relative).as_posix()
