@@ -43,7 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     names = options.only or list(MEASURES)
     figures: list[Figure] = []
     before = report.load_average()
-    signal.signal(signal.SIGTERM, _interrupt)
+    # An engine must not outlive a run that is ended from outside.
+    earlier = signal.signal(signal.SIGTERM, _interrupt)
     try:
         with Bench(
             seed=options.seed,
@@ -64,6 +65,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BenchFailed as error:
         print(f"bench_failed: {error}", file=sys.stderr)
         return FAILED
+    finally:
+        signal.signal(signal.SIGTERM, earlier)
     load = [before, report.load_average()]
     result = report.document(figures, seed=options.seed, quick=options.quick, engines=bench.engines, load_average=load)
     print(f"seed {options.seed}, load average {load[0]} before, {load[1]} after\n")

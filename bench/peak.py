@@ -48,7 +48,7 @@ def pytest_testnodedown(node: Any) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Write the file, where there were workers."""
+    """Write the file; a run without workers is one process."""
     path = config.getoption("peak_file")
-    if path and config.stash[_PEAKS]:
-        Path(path).write_text(json.dumps(config.stash[_PEAKS]))
+    if path and not hasattr(config, "workerinput"):
+        Path(path).write_text(json.dumps(config.stash[_PEAKS] or [resident_peak()]))

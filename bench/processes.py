@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -11,6 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import cycle, islice
 from pathlib import Path
 
@@ -25,55 +27,68 @@ WHOLE_RUN_BOUND = 40.0
 MEMORY_BOUND = 300.0
 """Megabytes of one worker with both engines' clients."""
 
-NONE_FAILED, SOME_FAILED, NONE_COLLECTED = 0, 1, 5
-"""Exit codes of pytest after which the time still means something."""
+ALL_PASSED, SOME_FAILED, NONE_COLLECTED = 0, 1, 5
+"""Exit codes after which the time still means something."""
 
+_COMMAND_LINE = "from harness.cli import main; main()"
 _INI = "[pytest]\naddopts = -p harness.plugin -p no:cacheprovider --strict-markers\nfilterwarnings = error\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A process that ended: its exit code, what it took, what it printed."""
+
+    status: int
+    seconds: float
+    cpu_seconds: float
+    """Of the process and of those that it waited for; less than the machine's load can change."""
+    told: str
 
 
 def collection(bench: Bench) -> Iterator[Figure]:
     """Collect copies of this repository's scenarios; the process whole, interpreter and imports included."""
-    count = bench.sizes.collected
+    counts = {f"{bench.sizes.collected:,} scenarios": bench.sizes.collected, "no scenario": 0}
+    spent: dict[str, list[Finished]] = {case: [] for case in counts}
     with tempfile.TemporaryDirectory(prefix="powercontext-bench-") as name:
-        folder = Path(name)
-        (folder / "pytest.ini").write_text(_INI)
-        for part, number in (("none", 0), ("all", count)):
-            _copy_scenarios(folder / part / "scenarios", number)
-            (folder / part / "pytest.ini").write_text(_INI)
-        spent: dict[str, list[float]] = {"none": [], "all": []}
+        for case, count in counts.items():
+            _copy_scenarios(Path(name) / case / "scenarios", count)
+            (Path(name) / case / "pytest.ini").write_text(_INI)
         for _ in range(bench.sizes.collections):
-            for part, seconds in spent.items():
-                status, time_taken, told = _pytest(bench, ["--collect-only", "-q", "scenarios"], folder / part)
-                if status not in (NONE_FAILED, NONE_COLLECTED):
-                    raise BenchFailed(f"the collection ended with {status}: {told[-500:]}")
-                seconds.append(time_taken)
-        bound = COLLECTION_BOUND if len(bench.backends) > 1 else None
-        note = "whole process, one worker's part"
-        yield Figure("collection", f"{count:,} scenarios", None, "s", Spread.of(spent["all"]), bound, note)
-        yield Figure("collection", "no scenario", None, "s", Spread.of(spent["none"]), note="whole process")
+            for case in counts:
+                finished = _run(bench, ["-m", "pytest", "--collect-only", "-q", "scenarios"], Path(name) / case)
+                if finished.status not in (ALL_PASSED, NONE_COLLECTED):
+                    raise BenchFailed(f"the collection ended with {finished.status}: {finished.told[-500:]}")
+                spent[case].append(finished)
+    for case, runs in spent.items():
+        bound = COLLECTION_BOUND if counts[case] and len(bench.backends) > 1 else None
+        note = f"a worker's part, whole process; {_cpu(runs)}"
+        yield Figure("collection", case, None, "s", Spread.of([run.seconds for run in runs]), bound, note)
 
 
 def whole_run(bench: Bench) -> Iterator[Figure]:
-    """Run all scenarios in two workers, with an engine of that run's own."""
-    seconds: list[float] = []
+    """Run all scenarios as `make backend-test` does, with an engine of that run's own."""
+    runs: list[Finished] = []
     peaks: list[float] = []
-    note = f"{bench.sizes.whole_run} -n 2"
+    note = bench.sizes.whole_run
     with tempfile.TemporaryDirectory(prefix="powercontext-bench-") as name:
         told_peaks = Path(name) / "peaks.json"
-        options = ["-p", "bench.peak", peak.OPTION, str(told_peaks), "-p", "no:cacheprovider", "-n", "2", "-q"]
+        options = ["-p", "bench.peak", peak.OPTION, str(told_peaks), "-p", "no:cacheprovider"]
         for _ in range(bench.sizes.whole_runs):
-            status, time_taken, told = _pytest(bench, [bench.sizes.whole_run, *options], ROOT)
-            if status not in (NONE_FAILED, SOME_FAILED) or not told_peaks.exists():
-                raise BenchFailed(f"the whole run ended with {status}: {told[-500:]}")
-            if status == SOME_FAILED:
-                note += f", red: {told.strip().splitlines()[-1]}"
-            seconds.append(time_taken)
+            finished = _run(bench, ["-c", _COMMAND_LINE, "run", bench.sizes.whole_run, *options], ROOT)
+            if finished.status not in (ALL_PASSED, SOME_FAILED) or not told_peaks.exists():
+                raise BenchFailed(f"the whole run ended with {finished.status}: {finished.told[-500:]}")
+            if finished.status == SOME_FAILED:
+                note += f", red: {finished.told.strip().splitlines()[-1]}"
+            runs.append(finished)
             peaks += [kilobytes / 1000 for kilobytes in json.loads(told_peaks.read_text())]
-    yield Figure("whole run", "both backends", None, "s", Spread.of(seconds), WHOLE_RUN_BOUND, note)
-    both = "both" if len(bench.backends) > 1 else "one"
-    yield Figure(
-        "memory", "peak of one worker", None, "MB", Spread.of([max(peaks)]), MEMORY_BOUND, f"{both} engines' clients"
-    )
+    seconds = Spread.of([run.seconds for run in runs])
+    yield Figure("whole run", "engine start included", None, "s", seconds, WHOLE_RUN_BOUND, f"{note}; {_cpu(runs)}")
+    clients = f"clients of {' and '.join(bench.backends)}"
+    yield Figure("memory", "peak of a worker", None, "MB", Spread.of([max(peaks)]), MEMORY_BOUND, clients)
+
+
+def _cpu(runs: Sequence[Finished]) -> str:
+    return f"CPU {min(run.cpu_seconds for run in runs):.2f} s"
 
 
 def _copy_scenarios(folder: Path, count: int) -> None:
@@ -88,17 +103,22 @@ def _copy_scenarios(folder: Path, count: int) -> None:
         shutil.copyfile(file, chapter / f"{file.stem}_{number}.yaml")
 
 
-def _pytest(bench: Bench, arguments: Sequence[str], folder: Path) -> tuple[int, float, str]:
-    """Run pytest in a folder; returns its exit code, its seconds and what it printed. It never outlives this call."""
+def _run(bench: Bench, arguments: Sequence[str], folder: Path) -> Finished:
+    """Run Python in a folder, on this benchmark's backends; the process never outlives this call."""
     backends = [part for name in bench.backends for part in ("--backend", name)]
     if bench.oceanbase_url is not None:
         backends += ["--oceanbase-url", bench.oceanbase_url]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))}
     environment.pop("PYTEST_ADDOPTS", None)
-    command = [sys.executable, "-m", "pytest", *arguments, *backends]
+    earlier = _cpu_of_children()
     started = time.perf_counter()
     process = subprocess.Popen(
-        command, cwd=folder, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        [sys.executable, *arguments, *backends],
+        cwd=folder,
+        env=environment,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
     )
     try:
         told, _ = process.communicate()
@@ -106,5 +126,10 @@ def _pytest(bench: Bench, arguments: Sequence[str], folder: Path) -> tuple[int, 
         if process.poll() is None:
             # As by Ctrl-C, so that it stops the engine that it started.
             process.send_signal(signal.SIGINT)
-            process.wait()
-    return process.returncode, time.perf_counter() - started, told
+            process.communicate()
+    return Finished(process.returncode, time.perf_counter() - started, _cpu_of_children() - earlier, told)
+
+
+def _cpu_of_children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime

@@ -14,7 +14,7 @@ import typer
 from backends import BACKENDS
 from harness.doctor import examine
 from harness.errors import HarnessError, UnknownNames
-from harness.plugin import LEDGER, RUN
+from harness.plugin import LEDGER, RUN, SUFFIXES
 from harness.scenario.loader import load
 from harness.scenario.schema import PATH as SCHEMA
 from harness.scenario.schema import text as schema_text
@@ -26,6 +26,8 @@ MISUSE = 2
 """The exit code for a mistake of the caller's, a scenario that cannot be read, or an engine that is not there."""
 INTERRUPTED = 130
 
+FOLDER = "scenarios"
+"""Where scenarios are looked for and written when no path is named."""
 MANY_FILES = 12
 """From so many scenario files on, several processes are quicker than one."""
 
@@ -50,7 +52,7 @@ def main() -> None:
 def run(context: typer.Context) -> None:
     """Run scenario files or folders on every backend (default: the folder scenarios); takes pytest's options too.
 
-    Its own options: --backend NAME and --target NAME, both repeatable, and --oceanbase-url URL.
+    Its own options: --backend NAME, repeatable, --target NAME and --oceanbase-url URL.
 
     Exit code: 0 all passed, 1 a scenario failed, 2 misuse, an unreadable scenario or a missing engine.
     """
@@ -59,26 +61,66 @@ def run(context: typer.Context) -> None:
 
 def run_pytest(arguments: Sequence[str]) -> int:
     """Run pytest with the plugin and good defaults, and return our exit code."""
-    named = [Path(word.split("::")[0]) for word in arguments if not word.startswith("-")]
-    absent = [path for path in named if path.suffix in (".yaml", ".yml") and not path.exists()]
-    if absent:
-        raise HarnessError("no_such_file", f"{absent[0]} does not exist")
-    paths = [path for path in named if path.exists()]
-    if not paths:
-        paths = [Path("scenarios")]
-        if not paths[0].is_dir():
-            raise HarnessError(
-                "nothing_to_run", "there is no folder `scenarios` here", hint="name a scenario file or a folder"
-            )
-        arguments = [*arguments, "scenarios"]
-    spread = sum(1 for _ in _files(paths)) >= MANY_FILES and not any(_is_about_processes(word) for word in arguments)
     # This process has imported what pytest's plugins would like to rewrite; scenarios have no asserts.
     defaults = ["-W", "ignore::pytest.PytestAssertRewriteWarning", "-p", "harness.plugin", "-q", "--show-capture=no"]
-    if spread:
+    reading = _Reading()
+    code = pytest.main([*defaults, *arguments], plugins=[reading])
+    if reading.config is None:
+        return _exit_code(code)
+    if reading.names_no_path:
+        if not Path(FOLDER).is_dir():
+            raise HarnessError(
+                "nothing_to_run", f"there is no folder `{FOLDER}` here", hint="name a scenario file or a folder"
+            )
+        defaults.append(FOLDER)
+    if reading.is_worth_spreading:
         defaults += ["-n", "auto"]
     witness = _Witness()
     code = pytest.main([*defaults, *arguments], plugins=[witness])
-    return witness.exit_code(pytest.ExitCode(code))
+    return MISUSE if witness.saw_misuse and code != pytest.ExitCode.INTERRUPTED else _exit_code(code)
+
+
+def _exit_code(code: int) -> int:
+    """Return our exit code for pytest's."""
+    match code:
+        case pytest.ExitCode.OK | pytest.ExitCode.TESTS_FAILED:
+            return int(code)
+        case pytest.ExitCode.INTERRUPTED:
+            return INTERRUPTED
+        case _:
+            return MISUSE
+
+
+class _Reading:
+    """What pytest makes of the words before it runs anything: only its own parser knows which are paths."""
+
+    def __init__(self) -> None:
+        self.config: pytest.Config | None = None
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_cmdline_main(self, config: pytest.Config) -> int:
+        """Keep the configuration, and run nothing."""
+        self.config = config
+        return 0
+
+    @property
+    def names_no_path(self) -> bool:
+        """Whether scenarios are to be run, and none is named."""
+        config = self.config
+        return config is not None and config.args_source != config.ArgsSource.ARGS and not config.option.help
+
+    @property
+    def is_worth_spreading(self) -> bool:
+        """Whether several processes are quicker, and nothing that was asked for needs a single one."""
+        if self.config is None or not hasattr(self.config.option, "numprocesses"):
+            return False
+        option = self.config.option
+        if option.numprocesses is not None or option.dist != "no" or option.usepdb or option.capture == "no":
+            return False
+        if option.collectonly or option.maxfail:
+            return False
+        paths = [Path(FOLDER)] if self.names_no_path else [Path(word.split("::")[0]) for word in self.config.args]
+        return sum(1 for path in paths if _exists(path) for _ in _files([path])) >= MANY_FILES
 
 
 class _Witness:
@@ -91,18 +133,11 @@ class _Witness:
         """Keep hold of the configuration."""
         self._config = config
 
-    def exit_code(self, code: pytest.ExitCode) -> int:
-        """Return our exit code for pytest's."""
-        seen = None if self._config is None else self._config.stash.get(RUN, None)
-        if seen is not None and (seen.missing or seen.unreadable):
-            return MISUSE
-        match code:
-            case pytest.ExitCode.OK | pytest.ExitCode.TESTS_FAILED:
-                return int(code)
-            case pytest.ExitCode.INTERRUPTED:
-                return INTERRUPTED
-            case _:
-                return MISUSE
+    @property
+    def saw_misuse(self) -> bool:
+        """Whether a scenario could not be read, or a backend was missing."""
+        run = None if self._config is None else self._config.stash.get(RUN, None)
+        return run is not None and (run.is_incomplete or bool(run.unreadable))
 
 
 @app.command()
@@ -110,7 +145,7 @@ def lint(
     paths: Annotated[list[Path] | None, typer.Argument(help="files or folders; default: scenarios")] = None,
 ) -> None:
     """Read scenario files, and say with file, line and column what is wrong with them."""
-    files = list(_files(paths or [Path("scenarios")]))
+    files = list(_files(paths or [Path(FOLDER)]))
     if not files:
         raise HarnessError("nothing_to_lint", "there is no scenario file there", hint="name a .yaml file or a folder")
     refused = 0
@@ -133,19 +168,19 @@ def schema() -> None:
 @app.command()
 def new(name: Annotated[str, typer.Argument(help="a name, or a path below scenarios")]) -> None:
     """Write a scenario that runs, to start from."""
-    path = Path(name)
-    if path.suffix not in (".yaml", ".yml"):
-        path = path.with_name(path.name + ".yaml")
-    if not path.is_absolute() and path.parts[0] != "scenarios":
-        path = Path("scenarios") / path
-    if path.exists():
-        raise HarnessError("file_exists", f"{path} exists already", hint="choose another name")
+    path = Path(name if name.endswith(SUFFIXES) else f"{name}.yaml")
+    if not path.name.rpartition(".")[0].strip(".") or not path.name.isprintable():
+        raise HarnessError("unusable_name", f"{name!r} is no name for a scenario", hint="use words: `my_first_one`")
+    if not path.is_absolute() and path.parts[0] != FOLDER:
+        path = FOLDER / path
     text = template(path, schema=_schema_for(path))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("x", encoding="utf-8", newline="\n") as file:
             file.write(text)
     except OSError as error:
+        if _exists(path):
+            raise HarnessError("file_exists", f"{path} exists already", hint="choose another name") from None
         raise HarnessError("unwritable", f"{path} cannot be written", cause=error.strerror) from None
     print(f"{path}\nrun it: harness run {path}")
 
@@ -169,20 +204,20 @@ def doctor(
 
 def _files(paths: Sequence[Path]) -> Iterator[Path]:
     for path in paths:
-        if path.is_dir():
-            yield from sorted(
-                file for file in path.rglob("*") if file.suffix in (".yaml", ".yml") and file.name != LEDGER
-            )
-        elif path.exists():
-            yield path
-        else:
+        if not _exists(path):
             raise HarnessError("no_such_file", f"{path} does not exist")
+        if path.is_dir():
+            yield from sorted(file for file in path.rglob("*") if file.suffix in SUFFIXES and file.name != LEDGER)
+        else:
+            yield path
 
 
-def _is_about_processes(word: str) -> bool:
-    return word in ("-n", "--numprocesses", "--pdb", "-s", "--collect-only", "--co", "-x") or word.startswith(
-        ("-n", "--numprocesses=", "--dist")
-    )
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:
+        # A name that is longer than the file system allows.
+        return False
 
 
 def _schema_for(path: Path) -> str:

@@ -10,21 +10,24 @@ import shutil
 import tempfile
 import uuid
 from collections.abc import Generator, Iterable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from backends import BACKENDS, Backend, EngineError, attach, create
+from backends.errors import NotStarted
 from harness.errors import HarnessError, UnknownNames
-from harness.report.tally import entry
-from harness.report.terminal import failure_lines, summary_lines
+from harness.report.tally import entry, faults
+from harness.report.terminal import failure_lines, fault_lines, summary_lines
 from harness.run.result import Outcome
 from harness.run.session import Session
 from harness.scenario.loader import Loaded, load
-from harness.target import TARGETS
+from harness.target import TARGETS, ReferenceTarget
 
 LEDGER = "ledger.yaml"
+SUFFIXES = (".yaml", ".yml")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -32,7 +35,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("harness", "storage backends under test")
     known = ", ".join(BACKENDS)
     group.addoption("--backend", action="append", metavar="NAME", help=f"a backend to run on, repeatable: {known}")
-    group.addoption("--target", action="append", metavar="NAME", help=f"what is tested: {', '.join(TARGETS)}")
+    targets = ", ".join(TARGETS)
+    group.addoption("--target", metavar="NAME", default=ReferenceTarget.name, help=f"what is tested: {targets}")
     group.addoption("--oceanbase-url", metavar="URL", help="an OceanBase that somebody runs, instead of our own engine")
     parser.addini("scenarios", "folders whose YAML files are scenarios", type="args", default=["scenarios"])
 
@@ -44,39 +48,59 @@ class Run:
     """
 
     def __init__(self, config: pytest.Config) -> None:
-        self.backends = _asked(config.getoption("--backend"), BACKENDS, kind="backend")
-        self.targets = _asked(config.getoption("--target") or ["runtime"], TARGETS, kind="target")
+        self.backends = list(dict.fromkeys(config.getoption("--backend") or BACKENDS))
+        target = config.getoption("--target")
+        _refuse_unknown(backend=(self.backends, BACKENDS), target=([target], TARGETS))
         self.entries: list[dict[str, Any]] = []
         self.unreadable: set[str] = set()
         """The scenario files that could not be read, by node id."""
         worker: dict[str, Any] | None = getattr(config, "workerinput", None)
         self.is_worker = worker is not None
         self.worker = "main" if worker is None else str(worker["workerid"])
+        self.missing: dict[str, str] = {}
+        """Why a backend did not start for the workers, by its name."""
         if worker is None:
             self.name = uuid.uuid4().hex[:8]
-            self.missing: dict[str, str] = {}
-            self._directory = Path(tempfile.mkdtemp(prefix="powercontext-harness-"))
+            # Each makes its own directory below at its start, and removes it.
+            self._directory = Path(tempfile.gettempdir()) / f"powercontext-harness-{self.name}"
             url = config.getoption("--oceanbase-url")
             self.engines: dict[str, Backend] = {
                 name: create(name, oceanbase_url=url, run_directory=self._directory) for name in self.backends
             }
         else:
             self.name = worker["harness_run"]
-            self.missing = dict(worker["harness_missing"])
+            self.missing = worker["harness_missing"]
             self.engines = {name: attach(info) for name, info in worker["harness_engines"].items()}
         database = f"pch_{self.name}_{self.worker}"
-        self.session = Session(self.engines, names=self.backends, database=database, missing=self.missing)
+        self.session = Session(
+            self.engines, names=self.backends, target=target, database=database, missing=self.missing
+        )
 
     def start_engines(self) -> dict[str, dict[str, str]]:
         """Start all engines, and return how a worker reaches each; one that does not start is kept as missing."""
-        for name, engine in self.engines.items():
-            if name not in self.missing:
-                try:
-                    engine.start()
-                except EngineError as error:
-                    self.missing[name] = str(error)
-        started = {name: engine for name, engine in self.engines.items() if name not in self.missing}
-        return {name: engine.connection_info() for name, engine in started.items()}
+        started = {}
+        for name in self.engines.keys() - self.missing.keys():
+            try:
+                self.engines[name].start()
+                started[name] = self.engines[name].connection_info()
+            except EngineError as error:
+                self.missing[name] = str(error)
+        return started
+
+    @property
+    def is_incomplete(self) -> bool:
+        """Whether a scenario needed a backend that was missing."""
+        return any(verdict == "missing" for _, verdict in faults(self.entries))
+
+    def cause(self, backend: str, told: str) -> str:
+        """Return why a backend failed: its owner knows more of an engine's end than a worker does."""
+        try:
+            self.engines[backend].check()
+        except NotStarted:
+            return told
+        except EngineError as error:
+            return str(error)
+        return told
 
     def facts(self) -> dict[str, str]:
         """Return a line about each engine that was used."""
@@ -93,22 +117,27 @@ class Run:
 
     def close(self) -> None:
         """Drop the databases; the controller also stops the engines and removes the files."""
-        self.session.close()
-        if not self.is_worker:
-            for engine in self.engines.values():
-                engine.stop()
-            shutil.rmtree(self._directory, ignore_errors=True)
+        with ExitStack() as stack:
+            if not self.is_worker:
+                stack.callback(shutil.rmtree, self._directory, ignore_errors=True)
+                for engine in self.engines.values():
+                    stack.callback(engine.stop)
+            self.session.close()
 
 
 RUN = pytest.StashKey[Run]()
 
 
-def _asked(names: list[str] | None, known: Iterable[str], *, kind: str) -> list[str]:
-    asked = list(dict.fromkeys(names or known))
-    unknown = [name for name in asked if name not in known]
-    if unknown:
-        raise pytest.UsageError(str(UnknownNames(kind, unknown, known)))
-    return asked
+def _refuse_unknown(**asked: tuple[Iterable[str], Iterable[str]]) -> None:
+    """Raise UsageError with all names that are not among the known ones of their kind."""
+    unknown = {kind: [name for name in names if name not in known] for kind, (names, known) in asked.items()}
+    told = [str(UnknownNames(kind, names, asked[kind][1])) for kind, names in unknown.items() if names]
+    if told:
+        raise pytest.UsageError("\n".join(told))
+
+
+def _scenario_folders(config: pytest.Config) -> list[Path]:
+    return [config.rootpath / folder for folder in config.getini("scenarios")]
 
 
 def pytest_cmdline_main(config: pytest.Config) -> None:
@@ -134,7 +163,7 @@ def pytest_configure_node(node: Any) -> None:
     """Hand the running engines to a worker of xdist."""
     run = node.config.stash[RUN]
     node.workerinput["harness_engines"] = run.start_engines()
-    node.workerinput["harness_missing"] = dict(run.missing)
+    node.workerinput["harness_missing"] = run.missing
     node.workerinput["harness_run"] = run.name
 
 
@@ -147,10 +176,10 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     """Collect the YAML files under a folder of scenarios, and one that is named outright."""
-    if file_path.suffix not in (".yaml", ".yml") or file_path.name == LEDGER:
+    if file_path.suffix not in SUFFIXES or file_path.name == LEDGER:
         return None
-    roots = [parent.config.rootpath / folder for folder in parent.config.getini("scenarios")]
-    if any(file_path.is_relative_to(root) for root in roots) or parent.session.isinitpath(file_path):
+    folders = _scenario_folders(parent.config)
+    if any(file_path.is_relative_to(folder) for folder in folders) or parent.session.isinitpath(file_path):
         return ScenarioFile.from_parent(parent, path=file_path)
     return None
 
@@ -233,13 +262,14 @@ class Reporter:
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Remember a scenario file that could not be read."""
-        if report.failed and report.nodeid.endswith((".yaml", ".yml")):
+        if report.failed and report.nodeid.endswith(SUFFIXES):
             self._run.unreadable.add(report.nodeid)
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Make a run red in which scenarios were selected and nothing was judged."""
+        """Make a run red in which scenarios were selected and nothing was judged, or an engine failed."""
         entries = self._run.entries
-        if entries and not any(entry["checks"] for entry in entries) and session.exitstatus == pytest.ExitCode.OK:
+        judged = any(counted["checks"] for counted in entries)
+        if session.exitstatus == pytest.ExitCode.OK and entries and (not judged or faults(entries)):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
@@ -250,7 +280,6 @@ class Reporter:
         terminalreporter.section("backends")
         for line in summary_lines(run.entries, backends=run.backends, facts=run.facts()):
             terminalreporter.write_line(line)
-        for name, cause in run.missing.items():
-            terminalreporter.write_line(f"{name} is missing: {cause}", red=True)
-        if not any(entry["checks"] for entry in run.entries):
-            terminalreporter.write_line("nothing was judged: the run is red", red=True)
+        for (name, verdict), cause in faults(run.entries).items():
+            for line in fault_lines(name, verdict, run.cause(name, cause)):
+                terminalreporter.write_line(line, red=True)

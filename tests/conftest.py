@@ -89,6 +89,15 @@ def storage(engine_name: str, databases: Databases) -> Storage:
 
 
 @pytest.fixture
+def storages(databases: Databases) -> tuple[Storage, Storage]:
+    """The storages on cleared databases of both engines."""
+    both = tuple(databases.shared(name)[1] for name in ENGINES)
+    for storage in both:
+        clear(storage)
+    return both[0], both[1]
+
+
+@pytest.fixture
 def database(engine_name: str, databases: Databases, storage: Storage) -> str:
     """The URL of a cleared database."""
     return databases.shared(engine_name)[0]

@@ -147,7 +147,8 @@ def check_bodies(prepared: Prepared, delivered: Delivered) -> Iterator[Failure]:
         if delivered.form == "older":
             originals = prepared.world.older_bodies(item.citation, delivered=item.uncut_text, truncated=item.truncated)
         region = region_of(delivered, item, "body")
-        if any(is_blank(original) for original in originals):
+        # Of the older output none of the new rules hold.
+        if delivered.form == "markdown" and any(is_blank(original) for original in originals):
             yield differs("body", region, "a body", expected="that is not blank", got=repr(item.body_text))
         problems = []
         for original in originals:

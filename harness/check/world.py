@@ -38,6 +38,7 @@ from runtime.artifacts import (
 TextState = Literal["head", "old", "retired", "candidate"]
 Place = tuple[str, Family, str]
 """Scope id, family, artifact id."""
+Vector = tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,7 @@ class World:
 
     `apply` changes it in place; the caller applies exactly the writes that the target accepted. `version` counts them.
     `references` keeps the Scopes in the order of their creation, `ids` holds every id and kind that is stored.
+    `vectors` holds what the fixture embedder says of what recall may see: by place and entry id, "" for a document.
     """
 
     def __init__(self) -> None:
@@ -92,6 +94,8 @@ class World:
         self.principals: dict[str, Principal] = {}
         self.grants: set[tuple[str, str]] = set()
         self.ids: set[str] = set()
+        self.vectors: dict[tuple[Place, str], Vector] = {}
+        self._artifacts: dict[tuple[str, Family], list[str]] = {}
         self._versions: dict[str, dict[tuple[str, str], str]] = {}
         self._texts: tuple[StoredText, ...] | None = None
 
@@ -111,8 +115,10 @@ class World:
                 self.references[scope_id] = references
             case WriteMemory(scope_id, changes):
                 self._write_memory(scope_id, changes)
-            case WriteDocument(scope_id, artifact_id, content):
-                self.revisions.setdefault((scope_id, family_of(content), artifact_id), []).append(content)
+            case WriteDocument(scope_id, artifact_id, content, vector):
+                place = (scope_id, family_of(content), artifact_id)
+                self._revisions(place).append(content)
+                self._set_vector(place, "", vector)
                 self.ids.add(artifact_id)
             case Propose(scope_id, artifact_id, content, state):
                 self.candidates.append(Candidate(scope_id, artifact_id, content, state))
@@ -126,13 +132,26 @@ class World:
                 self.grants.discard((principal_id, scope_id))
 
     def _write_memory(self, scope_id: str, changes: tuple[EntryChange, ...]) -> None:
-        revisions = self.revisions.setdefault((scope_id, MEMORY, MEMORY_ID), [])
+        place = (scope_id, MEMORY, MEMORY_ID)
+        revisions = self._revisions(place)
         revisions.append(_changed(revisions[-1] if revisions else None, changes))
         versions = self._versions.setdefault(scope_id, {})
         for change in changes:
+            self._set_vector(place, change.entry_id, change.vector if isinstance(change, EntryWrite) else None)
             if isinstance(change, EntryWrite):
                 versions[change.entry_id, change.entry_version_id] = change.text
                 self.ids.update((change.entry_id, change.entry_version_id, change.kind))
+
+    def _revisions(self, place: Place) -> list[Content]:
+        if place not in self.revisions:
+            self.revisions[place] = []
+            self._artifacts.setdefault(place[:2], []).append(place[2])
+        return self.revisions[place]
+
+    def _set_vector(self, place: Place, entry_id: str, vector: Vector | None) -> None:
+        self.vectors.pop((place, entry_id), None)
+        if vector is not None:
+            self.vectors[place, entry_id] = vector
 
     def exists(self, scope_id: str) -> bool:
         """Say whether there is such a Scope; ids are compared exactly."""
@@ -165,6 +184,10 @@ class World:
                 return entry
         return None
 
+    def entry_texts(self, scope_id: str, entry_id: str) -> list[str]:
+        """Return the text of every version of an Entry, in the order in which they were first written."""
+        return [text for (name, _), text in self._versions.get(scope_id, {}).items() if name == entry_id]
+
     def head_revision(self, scope_id: str, family: Family, artifact_id: str) -> int | None:
         """Return the newest official revision's number."""
         return len(self.revisions.get((scope_id, family, artifact_id), [])) or None
@@ -172,9 +195,8 @@ class World:
     def heads(self, scope_id: str, family: Family) -> list[Address]:
         """Return the Heads of a family in a Scope, in the order in which the Artifacts were first written."""
         return [
-            Address(scope_id=place[0], family=place[1], artifact_id=place[2], revision=len(revisions))
-            for place, revisions in self.revisions.items()
-            if place[:2] == (scope_id, family)
+            Address(scope_id, family, artifact_id, revision=len(self.revisions[scope_id, family, artifact_id]))
+            for artifact_id in self._artifacts.get((scope_id, family), ())
         ]
 
     def body(self, citation: Citation, *, delivered: str | None = None, truncated: bool = False) -> str | None:

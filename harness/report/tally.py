@@ -21,9 +21,19 @@ def entry(outcome: Outcome, *, start_seconds: float, worker: str) -> dict[str, A
         "verdict": outcome.verdict,
         "checks": outcome.checks,
         "reason": outcome.reason,
+        "faults": [[fault.backend, fault.verdict, fault.reason] for fault in outcome.faults],
         "worker": worker,
         "times": {"start": start_seconds, **asdict(outcome.times)},
     }
+
+
+def faults(entries: list[dict[str, Any]]) -> dict[tuple[str, str], str]:
+    """Return the cause for each backend and verdict of an engine that failed where a scenario needed it."""
+    found: dict[tuple[str, str], str] = {}
+    for counted in entries:
+        for backend, verdict, cause in counted["faults"]:
+            found.setdefault((backend, verdict), cause)
+    return found
 
 
 def phases(entries: list[dict[str, Any]], backend: str) -> dict[str, float]:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 from harness.check.display import show_invisible
 from harness.report.tally import PHASES, phases
-from harness.run.result import Outcome
+from harness.run.result import Outcome, Verdict
 
 _LONGEST_LINE = 1000
 """Characters of one line of a verdict; what is longer is cut in the middle."""
-
 
 _EXPECTED_AND_GOT = re.compile(r"(: |, )?\bexpected .*, got .*", re.DOTALL)
 """The end of a message that the two lines below it say again."""
@@ -24,11 +24,10 @@ def failure_lines(outcome: Outcome, *, path: str, backends: Sequence[str]) -> It
     step = outcome.failed_step
     place = f"{path}:{step.line} {step.name!r}" if step is not None else path
     yield f"{place} on {outcome.backend} ({outcome.target})"
-    if outcome.verdict == "engine fault":
-        for line in f"engine fault, no verdict on the contract: {outcome.reason}".split("\n"):
-            yield f"  {line}"
-    elif step is None:
-        yield f"  {outcome.reason}"
+    if step is None:
+        # The summary tells the whole cause, once for all scenarios.
+        sentence = outcome.reason.partition("\n")[0]
+        yield f"  {outcome.verdict}, no verdict on the contract: {_one_line(sentence)}"
     else:
         failure = step.failures[0]
         told = _EXPECTED_AND_GOT.sub("", failure.message)
@@ -44,7 +43,7 @@ def failure_lines(outcome: Outcome, *, path: str, backends: Sequence[str]) -> It
 
 def repeat_command(path: str, backends: Sequence[str]) -> str:
     """Return the command that runs one scenario again; all backends, since they are compared."""
-    return " ".join(["harness", "run", path, *(f"--backend {name}" for name in backends)])
+    return shlex.join(["harness", "run", path, *(word for name in backends for word in ("--backend", name))])
 
 
 def summary_lines(entries: list[dict[str, Any]], *, backends: Sequence[str], facts: Mapping[str, str]) -> Iterator[str]:
@@ -65,6 +64,8 @@ def summary_lines(entries: list[dict[str, Any]], *, backends: Sequence[str], fac
     )
     for reason, count in Counter(entry["reason"] for entry in entries if entry["verdict"] == "not run").items():
         yield f"not run: {reason} ({count})"
+    if not executed:
+        yield "nothing was judged: the run is red"
     yield ""
     times = [["seconds", *PHASES]]
     times += [[name, *(f"{seconds:.1f}" for seconds in phases(entries, name).values())] for name in backends]
@@ -73,9 +74,15 @@ def summary_lines(entries: list[dict[str, Any]], *, backends: Sequence[str], fac
         yield f"{name}: {told}"
 
 
+def fault_lines(backend: str, verdict: str, cause: str) -> Iterator[str]:
+    """Yield the whole cause of an engine that was not there, or not to the end."""
+    what = "is missing" if verdict == "missing" else f"had an {verdict}"
+    yield from f"{backend} {what}: {cause}".split("\n")
+
+
 def _counted(counts: Counter[tuple[str, str, str]], chapters: Sequence[str], backend: str) -> str:
     parts = []
-    for verdict in ("passed", "failed", "engine fault", "not run"):
+    for verdict in get_args(Verdict):
         number = sum(counts[chapter, backend, verdict] for chapter in chapters)
         if number:
             parts.append(f"{number} {verdict}")

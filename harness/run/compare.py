@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from harness.check.failure import Failure
 from harness.check.regions import first_difference
-from harness.run.result import Outcome, StepResult
+from harness.run.result import WRITES, Outcome, StepResult
 from harness.target.base import Answer
 
 SEED_MISMATCH = "SEED MISMATCH"
@@ -14,19 +16,23 @@ BEHAVIOUR_MISMATCH = "BEHAVIOUR MISMATCH"
 def compare(reference: Outcome, outcome: Outcome) -> Outcome:
     """Return the outcome with a failure at the first step whose answer differs from the reference's.
 
-    Where the stored rows already differ, that is the failure, and answers are not compared.
+    Where the stored rows already differ, that is the failure, and answers are not compared. Where one of them has no
+    rows, since its seed was refused, there is nothing to compare.
     """
-    if not reference.steps or not outcome.steps:
+    if not reference.digests or not outcome.digests:
         return outcome
     if reference.digests != outcome.digests:
-        after = "the seed" if reference.digests[0] != outcome.digests[0] else "the last step"
+        seeded = reference.digests[0] != outcome.digests[0]
+        step = outcome.seed if seeded else next(step for step in reversed(outcome.steps) if step.verb in WRITES)
+        assert step is not None
+        after = "the seed" if seeded else "the last write"
         expected = f"the rows that {reference.backend} holds"
         message = f"{outcome.backend} does not hold the same rows as {reference.backend} after {after}"
-        return outcome.with_failure(0, Failure(SEED_MISMATCH, "stored rows", expected, "other rows", message))
+        return outcome.with_failure(step, Failure(SEED_MISMATCH, "stored rows", expected, "other rows", message))
     for ours, theirs in zip(outcome.steps, reference.steps, strict=True):
         failure = _difference(theirs, ours, reference.backend, outcome.backend)
         if failure is not None:
-            return outcome.with_failure(ours.index, failure)
+            return outcome.with_failure(ours, failure)
     return outcome
 
 
@@ -37,10 +43,13 @@ def _difference(theirs: StepResult, ours: StepResult, reference: str, backend: s
         return Failure(BEHAVIOUR_MISMATCH, "status", expected, got, message)
     if theirs.body is None or ours.body is None or theirs.body == ours.body:
         return None
-    shown = [Answer(200, (), body).content for body in (theirs.body, ours.body)]
-    contents = [theirs.body, ours.body] if None in shown else [text.encode() for text in shown if text is not None]
-    # Equal texts in different JSON are a difference of the answer around them.
-    difference = first_difference(*(contents if contents[0] != contents[1] else [theirs.body, ours.body]))
+    texts = [Answer(200, (), body).content for body in (theirs.body, ours.body)]
+    if None not in texts and texts[0] != texts[1]:
+        difference = first_difference(*((text or "").encode("utf-8", "surrogatepass") for text in texts))
+    else:
+        # What differs is the answer around equal texts, or an answer without one.
+        difference = first_difference(theirs.body, ours.body)
+        difference = difference and replace(difference, region="response")
     assert difference is not None
     message = f"{backend} differs from {reference} at {difference}"
     return Failure(BEHAVIOUR_MISMATCH, difference.region, difference.expected, difference.got, message)

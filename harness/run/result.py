@@ -7,7 +7,11 @@ from typing import Literal
 
 from harness.check.failure import Failure
 
-Verdict = Literal["passed", "failed", "not run", "engine fault"]
+Verdict = Literal["passed", "failed", "engine fault", "missing", "not run"]
+FAULTS: tuple[Verdict, ...] = ("engine fault", "missing")
+"""Verdicts that say nothing of the contract: an engine that was lost in mid-run, or never there."""
+WRITES = frozenset(("write", "grant", "revoke"))
+"""The verbs of steps that change what is stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,26 +54,39 @@ class Outcome:
     target: str
     backend: str
     verdict: Verdict
+    seed: StepResult | None = None
+    """How the seed went, None where it was not tried or the engine failed."""
     steps: tuple[StepResult, ...] = ()
     digests: tuple[str, ...] = ()
     """The digest of the stored rows after the seed, and after the last step where a step wrote."""
     reason: str = ""
     """Why it was not run, or what happened to the engine."""
     times: Times = field(default_factory=Times)
+    uncompared: Outcome | None = None
+    """The outcome of the first backend that was asked for, where its engine left nothing to compare with."""
+
+    @property
+    def faults(self) -> tuple[Outcome, ...]:
+        """The outcome itself and the one that it was to be compared with, as far as their engines failed."""
+        return tuple(outcome for outcome in (self, self.uncompared) if outcome and outcome.verdict in FAULTS)
 
     @property
     def checks(self) -> int:
         """How many judgements were made."""
-        return sum(step.checks for step in self.steps)
+        return sum(step.checks for step in self._all)
 
     @property
     def failed_step(self) -> StepResult | None:
-        """The first step that something is wrong with."""
-        return next((step for step in self.steps if step.failures), None)
+        """The first step that something is wrong with, the seed among them."""
+        return next((step for step in self._all if step.failures), None)
 
-    def with_failure(self, index: int, failure: Failure) -> Outcome:
-        """Return the outcome with one more failure at a step."""
-        steps = tuple(
-            replace(step, failures=(*step.failures, failure)) if step.index == index else step for step in self.steps
-        )
-        return replace(self, steps=steps, verdict="failed")
+    @property
+    def _all(self) -> tuple[StepResult, ...]:
+        return self.steps if self.seed is None else (self.seed, *self.steps)
+
+    def with_failure(self, step: StepResult, failure: Failure) -> Outcome:
+        """Return the outcome with one more failure at a step, told behind those that the step has."""
+        worse = replace(step, failures=(*step.failures, failure))
+        seed = worse if step is self.seed else self.seed
+        steps = tuple(worse if one is step else one for one in self.steps)
+        return replace(self, seed=seed, steps=steps, verdict="failed")

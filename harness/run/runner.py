@@ -13,12 +13,12 @@ from harness.check.context import Prepared
 from harness.check.delivered import Delivered
 from harness.check.errors import check_error, check_request_id
 from harness.check.expect import Surroundings, judge, judge_write
-from harness.check.failure import Failure
+from harness.check.failure import Failure, differs
 from harness.check.invariants import check_prepare
 from harness.check.reads import check_read
 from harness.check.world import World
 from harness.errors import NotRun
-from harness.run.result import Outcome, StepResult, Times
+from harness.run.result import WRITES, Outcome, StepResult, Times
 from harness.scenario.items import entry_and_version
 from harness.scenario.loader import Loaded
 from harness.scenario.model import HexBody, Read, Step, Token
@@ -62,16 +62,21 @@ class _Run:
 
     def outcome(self) -> Outcome:
         """Run it."""
+        lacking = [verb for verb in ("fault", "restart") if any(step.verb == verb for step in self._scenario.steps)]
+        if lacking:
+            return self._outcome("not run", reason=f"needs {' and '.join(lacking)} steps")
         try:
-            digests = [self._seed()]
-            steps = tuple(self._step(index, step) for index, step in enumerate(self._scenario.steps))
+            seed = self._seed()
         except NotRun as reason:
             return self._outcome("not run", reason=reason.reason)
-        if any(step.verb in ("write", "grant", "revoke") for step in steps):
-            with self._timed("seed"):
-                digests.append(self._target.digest())
+        if seed.failures:
+            return self._outcome("failed", seed=seed)
+        digests = [self._digest()]
+        steps = tuple(self._step(index, step) for index, step in enumerate(self._scenario.steps))
+        if any(step.verb in WRITES for step in steps):
+            digests.append(self._digest())
         failed = any(step.failures for step in steps)
-        return self._outcome("failed" if failed else "passed", steps=steps, digests=tuple(digests))
+        return self._outcome("failed" if failed else "passed", seed=seed, steps=steps, digests=tuple(digests))
 
     def _outcome(self, verdict: Any, **fields: Any) -> Outcome:
         return Outcome(
@@ -84,15 +89,22 @@ class _Run:
             **fields,
         )
 
-    def _seed(self) -> str:
+    def _seed(self) -> StepResult:
         with self._timed("clear"):
             self._target.reset(self._scenario.runtime)
         with self._timed("seed"):
             operations = seed_operations(self._scenario, self._tokens)
             refused = self._target.apply(operations)
-            if refused is not None:
-                raise SeedRefused(refused.code)
+        line = self._loaded.line("scopes")
+        if refused is None:
             self._world.apply(operations)
+            return StepResult(-1, "the seed", "seed", line)
+        # The scenario cannot be what its author means, so that no step is tried.
+        failure = differs("seed", "seed", "a seed", expected="accepted", got=f"refused: {refused.code}")
+        return StepResult(-1, "the seed", "seed", line, failures=(failure,), checks=1)
+
+    def _digest(self) -> str:
+        with self._timed("seed"):
             return self._target.digest()
 
     def _step(self, index: int, step: Step) -> StepResult:
@@ -113,7 +125,7 @@ class _Run:
             case "write" | "grant" | "revoke":
                 failures, checks = self._write(step), 1
             case verb:
-                raise NotRun(f"needs {verb} steps")
+                raise AssertionError(f"a {verb} step is refused before the first one")
         if body is not None:
             self._bodies[name] = body
         return StepResult(index, name, step.verb, line, status, body, tuple(failures), checks)
@@ -197,7 +209,8 @@ class _Run:
         operations = write_operations(self._scenario, self._writing, step)
         with self._timed("seed"):
             refused = self._target.apply(operations)
-        if refused is None:
+        if refused is None and step.expect.refused is None:
+            # One that was to be refused is no legal write: there may be no world that holds it.
             self._world.apply(operations)
         return judge_write(step.expect, refused)
 
@@ -237,10 +250,6 @@ class _Run:
             yield
         finally:
             setattr(self._times, phase, getattr(self._times, phase) + time.perf_counter() - started)
-
-
-class SeedRefused(Exception):
-    """The target refused the scenario's own seed, with this code: the scenario cannot be what its author means."""
 
 
 def _parsed(sent: bytes) -> Any:

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from typing import Any
 
 import httpx
+from sqlalchemy.exc import DBAPIError
 
 from backends.base import Backend
 from backends.errors import EngineError
-from harness.check.failure import Failure
 from harness.run.compare import compare
-from harness.run.result import Outcome
-from harness.run.runner import SeedRefused, run
+from harness.run.result import FAULTS, Outcome, Verdict
+from harness.run.runner import run
 from harness.scenario.loader import Loaded
-from harness.target.base import Target
-from harness.target.reference import ReferenceTarget
+from harness.target import TARGETS, Target
 from runtime.errors import SchemaRefused, StorageUnreachable
 
 
@@ -33,28 +33,45 @@ class Session:
         engines: Mapping[str, Backend],
         *,
         names: Sequence[str],
+        target: str,
         database: str,
-        missing: dict[str, str] | None = None,
+        missing: Mapping[str, str] | None = None,
     ) -> None:
         self._engines = engines
         self._names = tuple(names)
+        self._target = target
         self._database = database
         self._targets: dict[str, Target] = {}
-        self.missing = {} if missing is None else missing
-        """Why a backend that was asked for is not there, by its name."""
-        self._lost = dict(self.missing)
+        self._faults: dict[str, tuple[Verdict, str]] = {
+            name: ("missing", cause) for name, cause in (missing or {}).items()
+        }
+        """What no scenario is tried on any more: a backend that is missing or was lost, with the cause."""
         self._remembered: tuple[Loaded, dict[str, Outcome]] | None = None
         self.start_seconds: dict[str, float] = {}
 
     def outcome(self, loaded: Loaded, backend: str) -> Outcome:
         """Run a scenario on a backend, and compare it with the first backend that was asked for."""
-        reference = self._names[0]
         outcome = self._run(loaded, backend)
-        if backend != reference and outcome.verdict in ("passed", "failed"):
-            outcome = compare(self._run(loaded, reference), outcome)
-        return outcome
+        if backend == self._names[0] or outcome.verdict not in ("passed", "failed"):
+            return outcome
+        reference = self._run(loaded, self._names[0])
+        return replace(outcome, uncompared=reference) if reference.verdict in FAULTS else compare(reference, outcome)
 
-    def target(self, backend: str) -> Target:
+    def close(self) -> None:
+        """Close the targets, and drop the databases that were made, as far as their engines still live."""
+        with ExitStack() as stack:
+            for backend, target in self._targets.items():
+                if backend not in self._faults:
+                    stack.callback(self._drop, backend)
+                stack.callback(target.close)
+        self._targets.clear()
+
+    def _drop(self, backend: str) -> None:
+        # The run is over; what an engine still holds goes with it, or is named by its stop.
+        with suppress(EngineError):
+            self._engines[backend].drop(self._database)
+
+    def _ready(self, backend: str) -> Target:
         """Return the target on a backend, on this process's own database there; raises EngineError."""
         if backend not in self._targets:
             started = time.perf_counter()
@@ -62,19 +79,11 @@ class Session:
             try:
                 engine.start()
             except EngineError as error:
-                self.missing[backend] = str(error)
+                self._faults[backend] = ("missing", str(error))
                 raise
-            self._targets[backend] = ReferenceTarget(backend, engine.database_url(self._database))
+            self._targets[backend] = TARGETS[self._target](backend, engine.database_url(self._database))
             self.start_seconds[backend] = time.perf_counter() - started
         return self._targets[backend]
-
-    def close(self) -> None:
-        """Close the targets, and drop the databases that were made."""
-        for backend, target in self._targets.items():
-            target.close()
-            if backend not in self._lost:
-                self._engines[backend].drop(self._database)
-        self._targets.clear()
 
     def _run(self, loaded: Loaded, backend: str) -> Outcome:
         if self._remembered is None or self._remembered[0] is not loaded:
@@ -85,36 +94,38 @@ class Session:
         return outcomes[backend]
 
     def _run_once(self, loaded: Loaded, backend: str) -> Outcome:
-        blank: dict[str, Any] = {
+        known: dict[str, Any] = {
             "path": str(loaded.path),
             "scenario": loaded.scenario.scenario,
-            "target": ReferenceTarget.name,
+            "target": self._target,
             "backend": backend,
         }
-        if backend in self._lost:
-            return Outcome(**blank, verdict="engine fault", reason=self._lost[backend])
-        try:
-            outcome = run(loaded, self.target(backend))
-        except SeedRefused as refused:
-            failure = Failure("seed", "seed", "accepted", f"refused: {refused}", f"the seed was refused: {refused}")
-            return Outcome(**blank, verdict="failed", reason=failure.message)
-        except EngineError as error:
-            self._lost[backend] = str(error)
-            return Outcome(**blank, verdict="engine fault", reason=str(error))
-        except (StorageUnreachable, SchemaRefused, httpx.HTTPError) as error:
-            return Outcome(**blank, verdict="engine fault", reason=self._cause(backend, error))
-        if outcome.verdict == "failed" and any(step.status == 503 for step in outcome.steps):
-            # A service error that nobody expected may be the engine's end, which is no fault of the contract's.
-            cause = self._cause(backend, None)
-            if cause:
-                return replace(outcome, verdict="engine fault", reason=cause)
-        return outcome
+        if backend not in self._faults:
+            try:
+                outcome = run(loaded, self._ready(backend))
+            except EngineError as error:
+                self._faults.setdefault(backend, ("engine fault", str(error)))
+            except (StorageUnreachable, SchemaRefused, DBAPIError, httpx.HTTPError) as error:
+                if not self._is_lost(backend):
+                    return Outcome(**known, verdict="engine fault", reason=_told(error))
+            else:
+                # A contract that is broken may be no more than the engine's end.
+                if outcome.verdict != "failed" or not self._is_lost(backend):
+                    return outcome
+        verdict, cause = self._faults[backend]
+        return Outcome(**known, verdict=verdict, reason=cause)
 
-    def _cause(self, backend: str, error: Exception | None) -> str:
+    def _is_lost(self, backend: str) -> bool:
         """Ask the engine itself; one that is gone is not asked again by later scenarios."""
         try:
             self._engines[backend].check()
         except EngineError as found:
-            self._lost[backend] = str(found)
-            return str(found)
-        return "" if error is None else f"{type(error).__name__}: {error}"
+            self._faults[backend] = ("engine fault", str(found))
+        return backend in self._faults
+
+
+def _told(error: Exception) -> str:
+    """Return an error's sentence, and the driver's own, which may name a full disk."""
+    told = f"{type(error).__name__}: {error.orig if isinstance(error, DBAPIError) else error}"
+    driver = error.__cause__
+    return f"{told}\n  cause: {driver.orig}" if isinstance(driver, DBAPIError) else told

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from keyword import iskeyword
 from pathlib import PurePath
+
+import yaml
 
 _TEMPLATE = """\
 # yaml-language-server: $schema={schema}
@@ -52,5 +56,14 @@ def template(path: PurePath, *, schema: str) -> str:
     """Return a new scenario for this path; `schema` is where its schema lies, as the editor is told."""
     words = path.stem.replace("_", " ").replace("-", " ")
     chapter = path.parent.name.replace("-", "_")
-    tag = chapter if chapter.isidentifier() and chapter != "scenarios" else "new"
-    return _TEMPLATE.format(schema=schema, sentence=words or "a new scenario", chapter=tag)
+    usable = chapter.isidentifier() and not iskeyword(chapter) and chapter != "scenarios"
+    return _TEMPLATE.format(schema=schema, sentence=_scalar(words), chapter=_scalar(chapter if usable else "new"))
+
+
+def _scalar(text: str) -> str:
+    """Return a text as YAML, in quotes where a reader could take it for something else."""
+    try:
+        is_plain = len(text) > 1 and yaml.safe_load(text) == text
+    except yaml.YAMLError:
+        is_plain = False
+    return text if is_plain else json.dumps(text, ensure_ascii=False)

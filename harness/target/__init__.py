@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from harness.target.base import Target
+from harness.target.base import Target, TargetMaker
 from harness.target.reference import ReferenceTarget
 
-TARGETS = {ReferenceTarget.name: ReferenceTarget}
+TARGETS: dict[str, TargetMaker] = {ReferenceTarget.name: ReferenceTarget}
 
-__all__ = ["TARGETS", "ReferenceTarget", "Target"]
+__all__ = ["TARGETS", "ReferenceTarget", "Target", "TargetMaker"]

@@ -78,3 +78,10 @@ class Target(Protocol):
 
     def close(self) -> None:
         """Stop what this target started."""
+
+
+class TargetMaker(Protocol):
+    """How a target is made: `ReferenceTarget("sqlite", url)`."""
+
+    def __call__(self, backend: str, database_url: str, /) -> Target:
+        """Set the system up on a database of a backend's."""

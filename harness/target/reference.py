@@ -60,6 +60,8 @@ class Server:
         # With its protocol named, asyncio sends each answer at once (TCP_NODELAY) instead of 40 ms later.
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         self._socket.bind(("127.0.0.1", 0))
+        # Who connects before the thread has come so far waits, instead of being refused.
+        self._socket.listen()
         self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
         self._thread = threading.Thread(
             target=self._server.run, kwargs={"sockets": [self._socket]}, name="server", daemon=True

@@ -92,7 +92,8 @@ def _told_apart() -> Iterator[None]:
     except DBAPIError as error:
         if oceanbase.is_conflict(error) or sqlite.is_conflict(error):
             raise WriteRefused("revision_conflict", "Another writer was faster.") from error
-        if isinstance(error, OperationalError | InterfaceError) or error.connection_invalidated:
+        lost = isinstance(error, OperationalError | InterfaceError) or error.connection_invalidated
+        if lost or oceanbase.is_gone(error):
             raise StorageUnreachable(type(error).__name__) from error
         raise
     except PoolTimeout as error:

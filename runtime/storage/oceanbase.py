@@ -13,6 +13,8 @@ from sqlalchemy.exc import DBAPIError
 DUPLICATE_KEY = 1062
 SNAPSHOT_CONFLICT = 6235
 """What the same race as 1062 gives under REPEATABLE READ."""
+UNKNOWN_DATABASE = 1049
+NO_SUCH_TABLE = 1146
 
 
 def open_engine(url: URL, *, timeout_seconds: float) -> Engine:
@@ -27,6 +29,7 @@ def open_engine(url: URL, *, timeout_seconds: float) -> Engine:
         url.set(drivername="mysql+oceanbase").update_query_dict({"charset": "utf8mb4"}),
         isolation_level="REPEATABLE READ",
         pool_size=40,
+        pool_timeout=timeout_seconds,
         pool_pre_ping=True,
         connect_args={
             "connect_timeout": seconds,
@@ -39,5 +42,14 @@ def open_engine(url: URL, *, timeout_seconds: float) -> Engine:
 
 def is_conflict(error: DBAPIError) -> bool:
     """Say whether a write lost a race for the same key."""
+    return _code(error) in {DUPLICATE_KEY, SNAPSHOT_CONFLICT}
+
+
+def is_gone(error: DBAPIError) -> bool:
+    """Say whether the database was dropped under us; the driver calls that an error of the program's."""
+    return _code(error) in {UNKNOWN_DATABASE, NO_SUCH_TABLE}
+
+
+def _code(error: DBAPIError) -> object:
     arguments: tuple[Any, ...] = getattr(error.orig, "args", ())
-    return bool(arguments) and arguments[0] in {DUPLICATE_KEY, SNAPSHOT_CONFLICT}
+    return arguments[0] if arguments else None

@@ -6,9 +6,10 @@ import hmac
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, and_, case, exists, func, literal, select, tuple_
+from sqlalchemy import BindParameter, Connection, Select, and_, bindparam, case, exists, func, literal, select, tuple_
 
 from runtime.artifacts import MEMORY, MEMORY_ID, Address, Document, Entry, EntryAddress, Family, Memory
 from runtime.storage import exact, search, tables
@@ -66,6 +67,93 @@ class StoredDocument:
     fields: tuple[StoredText, ...]
 
 
+# Made once: building a statement costs about as much as running it.
+_principal_of_token = (
+    select(tables.tokens.c.token_hash, tables.principals.c.principal_id, tables.principals.c.administrator)
+    .join_from(tables.tokens, tables.principals)
+    .where(tables.tokens.c.token_hash == bindparam("digest"))
+)
+
+
+def _select_scopes() -> Select[Any]:
+    scopes, references, grants = tables.scopes, tables.scope_references, tables.grants
+    scope_id: BindParameter[str] = bindparam("current")
+    current = select(scopes.c.scope_id, literal(0).label("position")).where(scopes.c.scope_id == scope_id)
+    referenced = select(references.c.target_id, references.c.position).where(references.c.scope_id == scope_id)
+    concerned = current.union_all(referenced).subquery()
+    granted = exists().where(grants.c.principal_id == bindparam("principal"), grants.c.scope_id == concerned.c.scope_id)
+    return select(concerned.c.scope_id, case((granted, 1), else_=0).label("granted")).order_by(concerned.c.position)
+
+
+def _select_entries() -> Select[Any]:
+    entries, versions, artifacts = tables.entries, tables.entry_versions, tables.artifacts
+    return (
+        select(
+            entries.c.scope_id,
+            entries.c.entry_id,
+            entries.c.entry_version_id,
+            artifacts.c.head_revision,
+            func.substr(versions.c.text, 1, bindparam("at_most"), type_=Body).label("text"),
+            func.length(versions.c.text).label("size"),
+            versions.c.blank,
+        )
+        .join_from(
+            entries,
+            versions,
+            and_(
+                versions.c.scope_id == entries.c.scope_id,
+                versions.c.entry_id == entries.c.entry_id,
+                versions.c.entry_version_id == entries.c.entry_version_id,
+            ),
+        )
+        .join(
+            artifacts,
+            and_(
+                artifacts.c.scope_id == entries.c.scope_id,
+                artifacts.c.family == MEMORY,
+                artifacts.c.artifact_id == MEMORY_ID,
+            ),
+        )
+        .where(tuple_(entries.c.scope_id, entries.c.entry_id).in_(bindparam("entry_keys", expanding=True)))
+    )
+
+
+@cache
+def _select_documents(whole_field: int | None) -> Select[Any]:
+    fields, artifacts = tables.fields, tables.artifacts
+    part = func.substr(fields.c.text, 1, bindparam("at_most"), type_=Body)
+    text = part if whole_field is None else case((fields.c.position == whole_field, fields.c.text), else_=part)
+    return (
+        select(
+            artifacts.c.scope_id,
+            artifacts.c.artifact_id,
+            artifacts.c.head_revision,
+            text.label("text"),
+            func.length(fields.c.text).label("size"),
+            fields.c.blank,
+        )
+        .join_from(
+            artifacts,
+            fields,
+            and_(
+                fields.c.scope_id == artifacts.c.scope_id,
+                fields.c.family == artifacts.c.family,
+                fields.c.artifact_id == artifacts.c.artifact_id,
+                fields.c.revision == artifacts.c.head_revision,
+            ),
+        )
+        .where(
+            artifacts.c.family == bindparam("of_family"),
+            tuple_(artifacts.c.scope_id, artifacts.c.artifact_id).in_(bindparam("artifact_keys", expanding=True)),
+        )
+        .order_by(artifacts.c.scope_id, artifacts.c.artifact_id, fields.c.position)
+    )
+
+
+_scopes_of_request = _select_scopes()
+_entries_of_hits = _select_entries()
+
+
 class Reader:
     """Reads within one transaction, so that all answers are of one moment."""
 
@@ -81,27 +169,14 @@ class Reader:
     def principal(self, token: str) -> Principal | None:
         """Return who holds this token."""
         digest = token_hash(token)
-        row = self._connection.execute(
-            select(tables.tokens.c.token_hash, tables.principals.c.principal_id, tables.principals.c.administrator)
-            .join_from(tables.tokens, tables.principals)
-            .where(tables.tokens.c.token_hash == digest)
-        ).first()
+        row = self._connection.execute(_principal_of_token, {"digest": digest}).first()
         if row is None or not hmac.compare_digest(row.token_hash, digest):
             return None
         return Principal(row.principal_id, bool(row.administrator))
 
     def scopes(self, scope_id: str, principal_id: str | None) -> list[ScopeAccess]:
         """Return the current Scope and its references in their order; empty when there is no such Scope."""
-        scopes, references = tables.scopes, tables.scope_references
-        current = select(scopes.c.scope_id, literal(0).label("position")).where(scopes.c.scope_id == scope_id)
-        referenced = select(references.c.target_id, references.c.position).where(references.c.scope_id == scope_id)
-        concerned = current.union_all(referenced).subquery()
-        granted = exists().where(
-            tables.grants.c.principal_id == (principal_id or ""), tables.grants.c.scope_id == concerned.c.scope_id
-        )
-        rows = self._connection.execute(
-            select(concerned.c.scope_id, case((granted, 1), else_=0).label("granted")).order_by(concerned.c.position)
-        )
+        rows = self._connection.execute(_scopes_of_request, {"current": scope_id, "principal": principal_id or ""})
         return [ScopeAccess(row.scope_id, bool(row.granted)) for row in rows]
 
     def search(
@@ -124,43 +199,15 @@ class Reader:
         """Return the Entries of these hits, each by its Scope and hit, with at most so many bytes of their texts."""
         if not hits:
             return {}
-        entries, versions, artifacts = tables.entries, tables.entry_versions, tables.artifacts
         keys = search.padded([(scope_id, hit.entry_id) for scope_id, hit in hits])
-        rows = self._connection.execute(
-            select(
-                entries.c.scope_id,
-                entries.c.entry_id,
-                entries.c.entry_version_id,
-                artifacts.c.head_revision,
-                func.substr(versions.c.text, 1, at_most, type_=Body).label("text"),
-                func.length(versions.c.text).label("size"),
-                versions.c.blank,
-            )
-            .join_from(
-                entries,
-                versions,
-                and_(
-                    versions.c.scope_id == entries.c.scope_id,
-                    versions.c.entry_id == entries.c.entry_id,
-                    versions.c.entry_version_id == entries.c.entry_version_id,
-                ),
-            )
-            .join(
-                artifacts,
-                and_(
-                    artifacts.c.scope_id == entries.c.scope_id,
-                    artifacts.c.family == MEMORY,
-                    artifacts.c.artifact_id == MEMORY_ID,
-                ),
-            )
-            .where(tuple_(entries.c.scope_id, entries.c.entry_id).in_(keys))
-        )
+        rows = self._connection.execute(_entries_of_hits, {"at_most": at_most, "entry_keys": keys})
         found: dict[tuple[str, Hit], StoredEntry] = {}
+        # SQLite's substr of an empty blob is NULL.
         for row in rows:
             memory = Address(row.scope_id, MEMORY, MEMORY_ID, row.head_revision)
             found[row.scope_id, Hit(MEMORY_ID, row.entry_id)] = StoredEntry(
                 EntryAddress(memory, row.entry_id, row.entry_version_id),
-                StoredText(row.text, row.size, bool(row.blank)),
+                StoredText(row.text or "", row.size, bool(row.blank)),
             )
         return found
 
@@ -173,33 +220,9 @@ class Reader:
         """
         if not hits:
             return {}
-        fields, artifacts = tables.fields, tables.artifacts
-        part = func.substr(fields.c.text, 1, at_most, type_=Body)
-        text = part if whole_field is None else case((fields.c.position == whole_field, fields.c.text), else_=part)
         rows = self._connection.execute(
-            select(
-                artifacts.c.scope_id,
-                artifacts.c.artifact_id,
-                artifacts.c.head_revision,
-                text.label("text"),
-                func.length(fields.c.text).label("size"),
-                fields.c.blank,
-            )
-            .join_from(
-                artifacts,
-                fields,
-                and_(
-                    fields.c.scope_id == artifacts.c.scope_id,
-                    fields.c.family == artifacts.c.family,
-                    fields.c.artifact_id == artifacts.c.artifact_id,
-                    fields.c.revision == artifacts.c.head_revision,
-                ),
-            )
-            .where(
-                artifacts.c.family == family,
-                tuple_(artifacts.c.scope_id, artifacts.c.artifact_id).in_(search.padded(list(hits))),
-            )
-            .order_by(artifacts.c.scope_id, artifacts.c.artifact_id, fields.c.position)
+            _select_documents(whole_field),
+            {"of_family": family, "at_most": at_most, "artifact_keys": search.padded(list(hits))},
         )
         found: dict[tuple[str, str], StoredDocument] = {}
         for row in rows:
@@ -207,7 +230,7 @@ class Reader:
             earlier = found[key].fields if key in found else ()
             found[key] = StoredDocument(
                 Address(row.scope_id, family, row.artifact_id, row.head_revision),
-                (*earlier, StoredText(row.text, row.size, bool(row.blank))),
+                (*earlier, StoredText(row.text or "", row.size, bool(row.blank))),
             )
         return found
 

@@ -35,6 +35,7 @@ def open_engine(url: URL, *, timeout_seconds: float) -> Engine:
         module=driver(),
         poolclass=QueuePool,
         pool_size=40,
+        pool_timeout=timeout_seconds,
         connect_args={"timeout": timeout_seconds, "check_same_thread": False},
     )
 
@@ -46,7 +47,8 @@ def open_engine(url: URL, *, timeout_seconds: float) -> Engine:
             connection.enable_load_extension(True)
             sqlite_vec.load(connection)
             connection.enable_load_extension(False)
-        for pragma in ("journal_mode=WAL", "foreign_keys=ON", "synchronous=NORMAL"):
+        # With SQLite's own cache of 2 MB a large search index is written page by page, again and again.
+        for pragma in ("journal_mode=WAL", "foreign_keys=ON", "synchronous=NORMAL", "cache_size=-32000"):
             connection.execute(f"PRAGMA {pragma}")
 
     @event.listens_for(engine, "begin")

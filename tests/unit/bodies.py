@@ -12,8 +12,37 @@ CALM = settings(derandomize=True, database=None, deadline=None, suppress_health_
 """The same examples on every run, on however slow a machine."""
 
 PIECES = [
-    *("a", "b ", "é", "e\u0301", "界", "𪩘", "😀", "👩\u200d💻", "\u200b", "\ufeff", "\u202e", "\U000e0001", "\U00013439"),
-    *("\r\n", "\r", "\n", "\u2028", "\u2029", "\x85", "\x00", "\t", "\x7f", "\\u200b", "\\U000e0001", "…", "\xa0", '"\\'),
+    *(
+        "a",
+        "b ",
+        "é",
+        "e\u0301",
+        "界",
+        "𪩘",
+        "😀",
+        "👩\u200d💻",
+        "\u200b",
+        "\ufeff",
+        "\u202e",
+        "\U000e0001",
+        "\U00013439",
+    ),
+    *(
+        "\r\n",
+        "\r",
+        "\n",
+        "\u2028",
+        "\u2029",
+        "\x85",
+        "\x00",
+        "\t",
+        "\x7f",
+        "\\u200b",
+        "\\U000e0001",
+        "…",
+        "\xa0",
+        '"\\',
+    ),
 ]
 _COUNTS = [1, 1, 1, 1, 2, 3, 7, 20, 61, 64, 200, 667]
 

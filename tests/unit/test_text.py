@@ -6,7 +6,7 @@ import unicodedata
 
 import pytest
 from bodies import CALM, bodies, long_bodies
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from slow_reference import cuts, is_escaped, units
 
@@ -89,7 +89,10 @@ def test_the_longest_cut_is_the_one_that_trying_every_cut_finds(body: str, room:
 
 
 @settings(CALM, max_examples=200)
-@given(long_bodies, st.integers(0, 9000))
+@given(long_bodies, st.integers(0, 16_000))
+@example("\u2028" * 2100, 16_000)
+@example("\r\n" * 2100, 16_000)
+@example("x" + "\u2029" * 2000 + "😀", 16_000)
 def test_a_prefix_as_long_as_can_be_shown_is_cut_like_the_whole(body: str, room: int) -> None:
     encoded = body.encode()
     prefix = encoded[:MAX_SOURCE_BYTES].decode("utf-8", "ignore")

@@ -1,0 +1,1 @@
+"""Wrong systems under test: each is the real one with a single fault, which the harness must find."""
