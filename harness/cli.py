@@ -63,6 +63,8 @@ def run_pytest(arguments: Sequence[str]) -> int:
     """Run pytest with the plugin and good defaults, and return our exit code."""
     # This process has imported what pytest's plugins would like to rewrite; scenarios have no asserts.
     defaults = ["-W", "ignore::pytest.PytestAssertRewriteWarning", "-p", "harness.plugin", "-q", "--show-capture=no"]
+    # Plugins that scenarios have no use for, and that take a second to load in each process.
+    defaults += ["-p", "no:hypothesispytest", "-p", "no:faker"]
     reading = _Reading()
     code = pytest.main([*defaults, *arguments], plugins=[reading])
     if reading.config is None:

@@ -68,9 +68,13 @@ class Server:
         )
         self._thread.start()
 
+    def ask_to_stop(self) -> None:
+        """Let the server finish what it is doing."""
+        self._server.should_exit = True
+
     def stop(self) -> None:
         """Stop the server and wait for its thread."""
-        self._server.should_exit = True
+        self.ask_to_stop()
         self._thread.join(timeout=10)
         self._socket.close()
 
@@ -137,6 +141,9 @@ class ReferenceTarget:
         """Stop the servers and let go of the database."""
         for client in self._clients.values():
             client.close()
+        # All at once: each takes a moment to look up.
+        for server, _ in self._servers:
+            server.ask_to_stop()
         for server, application in self._servers:
             server.stop()
             application.close()

@@ -130,5 +130,15 @@ def test_only_the_three_line_characters_are_escaped_beyond_json() -> None:
     assert '"content":"a\\u0085\\u2028\\u2029\u200b\\n界"' in content
 
 
+@pytest.mark.parametrize("difference", range(-12, 3))
+def test_a_cut_is_shorter_than_what_is_stored(difference: int) -> None:
+    # The last character takes 3 bytes as the ellipsis does, and 6 in JSON.
+    found = {MEMORY: [Candidate.of(citation(MEMORY, "demo", "m", 1), "x" * 100 + "\u2028")]}
+    full = build(found, scope_id="demo", max_bytes=8000).content or ""
+    max_bytes = len(full.encode()) + difference
+    content, origins = slow_reference.prepare_older(found, scope_id="demo", max_bytes=max_bytes)
+    assert build(found, scope_id="demo", max_bytes=max_bytes) == Prepared(content, tuple(origins))
+
+
 def test_nothing_found_gives_no_output() -> None:
     assert build({}, scope_id="demo", max_bytes=8000) == Prepared(None)

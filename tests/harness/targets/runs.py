@@ -53,7 +53,9 @@ def outcomes(
     engines = {name: SQLite.create(oceanbase_url=None, run_directory=tmp_path) for name in backends}
     loaded = parse(text.encode(), tmp_path / "scenarios" / "asked.yaml")
     with closing(Session(engines, names=backends, target="wrong", database="pch_test")) as session:
-        return [session.outcome(loaded, name) for name in backends]
+        found = [session.outcome(loaded, name) for name in backends]
+    assert [outcome.reason for outcome in found if outcome.verdict == "engine fault"] == []
+    return found
 
 
 def verdict(outcome: Outcome, backends: Sequence[str]) -> str:
