@@ -16,12 +16,12 @@ def canary(*parts: str) -> str:
     return f"canary{digest[:13]}"
 
 
-def with_canaries(operations: Iterable[Operation]) -> list[Operation]:
-    """Return the writes with a canary at the start of every text, each text's own.
+def with_canaries(operations: Iterable[Operation], *, place: str) -> list[Operation]:
+    """Return the writes with a canary at the start of every text, each text's own; `place` tells writes apart.
 
     One more distinct token in every item leaves their order as it was (SPEC.md 10).
     """
-    return [_marked(operation, str(number)) for number, operation in enumerate(operations)]
+    return [_marked(operation, f"{place} {number}") for number, operation in enumerate(operations)]
 
 
 def marked_document(document: Document, *place: str) -> Document:

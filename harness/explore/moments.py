@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any, get_args
 
-from harness.check.context import Prepared
 from harness.check.delivered import Delivered, read_delivered
 from harness.check.oracle import Prediction, predict
 from harness.check.request import Asked, Illegal, read_request
@@ -22,7 +21,6 @@ from harness.scenario.operations import (
 )
 from runtime.artifacts import MEMORY, MEMORY_ID, Address, EntryAddress, Family, Memory
 
-_UNNAMED = {"format", "why", "tags"}
 LARGEST = 32768
 
 
@@ -53,6 +51,11 @@ class Moment:
             return None
         found = read_delivered(prediction.content.decode(), scope_id=scope_id(self._scenario, request["scope_id"]))
         return found if isinstance(found, Delivered) else None
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the Scopes that exist."""
+        return list(self._writing.scopes)
 
     @property
     def is_cited(self) -> bool:
@@ -103,9 +106,7 @@ class Moment:
 
     def _predicted(self, step: Step) -> Prediction | None:
         """Return what a prepare must be answered with, or None where the oracle cannot know."""
-        found = predict(
-            self.world, self._asked(step), caller=self._caller(step), runtime=self._scenario.runtime
-        )
+        found = predict(self.world, self._asked(step), caller=self._caller(step), runtime=self._scenario.runtime)
         return found if isinstance(found, Prediction) else None
 
     def _asked(self, step: Step) -> Asked | None:

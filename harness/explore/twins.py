@@ -9,7 +9,6 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import fields, replace
-from typing import Literal
 
 from backends.operations import (
     CreatePrincipal,
@@ -23,9 +22,8 @@ from backends.operations import (
     WriteMemory,
 )
 from harness.explore.canaries import canary, marked_document
+from harness.scenario.model import TwinKind
 from runtime.artifacts import MAX_ID_CHARACTERS, Document, EntryChange, EntryWrite, Profile
-
-TwinKind = Literal["case", "accent", "trailing_blank", "width", "normal_form", "zero_width"]
 
 _ACCENTED = dict(zip("aceginosuyzACEGINOSUYZ", "áçéğíñóšúýžÁÇÉĞÍÑÓŠÚÝŽ", strict=True))
 

@@ -7,6 +7,7 @@ Hypothesis can leave any of them out.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from itertools import count
 from typing import Any
 
@@ -52,16 +53,19 @@ Maker = Callable[[Names, str], Any]
 """Makes one item of a Scope's lists; gets the Scope's name, and gives None where the intention has no object."""
 
 
+_VERSIONS = st.one_of(st.none(), st.none(), ids("v", "Version "))
+
+
 @st.composite
 def _change(draw: st.DrawFn) -> Maker:
     entry = draw(ids(*ENTRIES))
     if draw(st.sampled_from((False, False, False, False, True))):
         return lambda names, scope: _retire(names, scope, len(entry))
-    text = draw(texts())
+    text = draw(texts(most=4))
     extra: Plain = {}
     if draw(st.sampled_from((False, False, False, True))):
         extra["kind"] = draw(st.sampled_from(_KINDS))
-    version = draw(st.one_of(st.none(), st.none(), ids("v", "Version ")))
+    version = draw(_VERSIONS)
     return lambda names, scope: _written(names, scope, entry, version, {"text": names.marked(text), **extra})
 
 
@@ -79,9 +83,12 @@ def _written(names: Names, scope: str, entry: str, version: str | None, rest: Pl
     return {"entry": entry, **chosen, **rest}
 
 
+_CHANGES = st.one_of(_change().map(lambda one: [one]), st.lists(_change(), min_size=1, max_size=3))
+
+
 @st.composite
 def _revision(draw: st.DrawFn) -> Maker:
-    changes = draw(st.one_of(_change().map(lambda one: [one]), st.lists(_change(), min_size=1, max_size=3)))
+    changes = draw(_CHANGES)
 
     def make(names: Names, scope: str) -> list[Plain] | Plain | None:
         made: dict[str, Plain] = {}
@@ -106,7 +113,7 @@ def _active(entries: list[str], changes: list[Plain]) -> list[str]:
 
 @st.composite
 def _document(draw: st.DrawFn, *, key: str) -> Maker:
-    bodies = {field: draw(texts(most=3)) for field in _FIELDS[key]}
+    bodies = draw(_bodies(key))
     head: Plain = {"id": draw(ids(*DOCUMENTS)), **draw(_states())}
     return lambda names, _: {**head, **{field: names.marked(text) for field, text in bodies.items()}}
 
@@ -121,17 +128,27 @@ def _profile(draw: st.DrawFn) -> Maker:
     return make
 
 
+@cache
+def _bodies(key: str) -> st.SearchStrategy[dict[str, str]]:
+    return st.fixed_dictionaries({field: texts(most=2) for field in _FIELDS[key]})
+
+
+@cache
 def _states() -> st.SearchStrategy[Plain]:
     return st.sampled_from(({}, {}, {}, {}, {"state": "pending"}, {"state": "rejected"}))
+
+
+@cache
+def _makers(most: int) -> st.SearchStrategy[dict[str, list[Maker]]]:
+    documents = {key: st.lists(_document(key=key), max_size=most) for key in _FIELDS}
+    memory = st.lists(_revision(), max_size=most + 1)
+    return st.fixed_dictionaries({"memory": memory, **documents, "profile": st.lists(_profile(), max_size=2)})
 
 
 @st.composite
 def contents(draw: st.DrawFn, *, most: int = 3) -> Callable[[Names, str], Plain]:
     """Draw what is written into one Scope; the result makes it, given the Scope's name."""
-    intended: dict[str, list[Maker]] = {"memory": draw(st.lists(_revision(), max_size=most + 1))}
-    for key in ("experience", "topics"):
-        intended[key] = draw(st.lists(_document(key=key), max_size=most))
-    intended["profile"] = draw(st.lists(_profile(), max_size=2))
+    intended = draw(_makers(most))
 
     def make(names: Names, scope: str) -> Plain:
         made = {key: [maker(names, scope) for maker in makers] for key, makers in intended.items()}
@@ -141,12 +158,15 @@ def contents(draw: st.DrawFn, *, most: int = 3) -> Callable[[Names, str], Plain]
     return make
 
 
+_CONTENTS = st.lists(contents(), min_size=1, max_size=4)
+
+
 @st.composite
 def worlds(draw: st.DrawFn) -> tuple[Plain, Names]:
     """Draw a scenario without steps, and what is taken in it."""
     names = Names()
     scopes: dict[str, Plain] = {}
-    for number, content in enumerate(draw(st.lists(contents(), min_size=1, max_size=4)), start=1):
+    for number, content in enumerate(draw(_CONTENTS), start=1):
         name = f"s{number}"
         taken = [scope.get("id", other) for other, scope in scopes.items()]
         scope_id = draw(st.one_of(st.none(), ids(name)))

@@ -7,17 +7,24 @@ import json
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from http import HTTPStatus
 from typing import Any
 
+from backends.operations import Operation, WriteDocument, WriteMemory
 from harness.check.context import Prepared
 from harness.check.delivered import Delivered
 from harness.check.errors import check_error, check_request_id
 from harness.check.expect import Surroundings, judge, judge_write
 from harness.check.failure import Failure, differs
 from harness.check.invariants import check_prepare
+from harness.check.oracle import judge_prepared
 from harness.check.reads import check_read
 from harness.check.world import World
 from harness.errors import NotRun
+from harness.explore.canaries import with_canaries
+from harness.explore.sweep import LARGEST, interesting_budgets
+from harness.explore.variants import Variant
 from harness.run.result import WRITES, Outcome, StepResult, Times
 from harness.scenario.items import entry_and_version
 from harness.scenario.loader import Loaded
@@ -33,38 +40,39 @@ from harness.scenario.operations import (
     write_operations,
 )
 from harness.target.base import Answer, Target
-from runtime.artifacts import Citation
+from runtime.artifacts import Citation, EntryAddress, EntryWrite, Family
 
 
-def run(loaded: Loaded, target: Target) -> Outcome:
+def run(loaded: Loaded, target: Target, *, variant: Variant | None = None) -> Outcome:
     """Run a scenario's steps in order and judge each; one that fails does not hide the rest.
 
-    An exception of the target's passes through: the caller knows the engine.
+    A variant seeds the scenario otherwise, with what must change nothing. An exception of the target's passes through: the caller knows the engine.
     """
-    return _Run(loaded, target).outcome()
+    return _Run(loaded, target, variant).outcome()
 
 
 class _Run:
     """The state of one scenario while it runs."""
 
-    def __init__(self, loaded: Loaded, target: Target) -> None:
+    def __init__(self, loaded: Loaded, target: Target, variant: Variant | None) -> None:
         self._loaded = loaded
         self._scenario = loaded.scenario
         self._target = target
+        self._variant = variant
         self._times = Times()
         self._world = World()
         self._writing = seeded(loaded.scenario)
         self._bodies: dict[str, bytes] = {}
         self._last: Prepared | None = None
+        self._cited: dict[Citation, str | None] = {}
+        """Everything that was cited, with the token of the last one who was given it."""
+        self._faults: dict[Family, str] = {}
         names = principals(loaded.scenario)
         # A token says whose it is only to the server; the same on every backend, so that answers are comparable.
         self._tokens = {name: hashlib.sha256(f"token of {name}".encode()).hexdigest() for name in names}
 
     def outcome(self) -> Outcome:
         """Run it."""
-        lacking = [verb for verb in ("fault", "restart") if any(step.verb == verb for step in self._scenario.steps)]
-        if lacking:
-            return self._outcome("not run", reason=f"needs {' and '.join(lacking)} steps")
         try:
             seed = self._seed()
         except NotRun as reason:
@@ -75,6 +83,8 @@ class _Run:
         steps = tuple(self._step(index, step) for index, step in enumerate(self._scenario.steps))
         if any(step.verb in WRITES for step in steps):
             digests.append(self._digest())
+        moved = self._move_heads()
+        steps = steps if moved is None else (*steps, moved)
         failed = any(step.failures for step in steps)
         return self._outcome("failed" if failed else "passed", seed=seed, steps=steps, digests=tuple(digests))
 
@@ -93,7 +103,9 @@ class _Run:
         with self._timed("clear"):
             self._target.reset(self._scenario.runtime)
         with self._timed("seed"):
-            operations = seed_operations(self._scenario, self._tokens)
+            operations = self._marked(seed_operations(self._scenario, self._tokens), "seed")
+            if self._variant is not None:
+                operations = self._variant.seed(operations)
             refused = self._target.apply(operations)
         line = self._loaded.line("scopes")
         if refused is None:
@@ -123,48 +135,113 @@ class _Run:
                 answer, failures, checks = self._read(step)
                 status, body = answer.status, answer.body
             case "write" | "grant" | "revoke":
-                failures, checks = self._write(step), 1
-            case verb:
-                raise AssertionError(f"a {verb} step is refused before the first one")
+                failures, checks = self._write(step, index), 1
+            case "fault":
+                failures, checks = self._declare(step), 0
+            case _:
+                self._target.restart()
+                failures, checks = [], 0
         if body is not None:
             self._bodies[name] = body
         return StepResult(index, name, step.verb, line, status, body, tuple(failures), checks)
 
     def _prepare(self, step: Step) -> tuple[Answer, list[Failure], int]:
-        sent = self._request_body(step)
         caller, token = self._caller(step)
+        asking = _Asking(self._request_body(step), caller, token, step.headers)
+        prepared = self._ask(asking)
+        with self._timed("check"):
+            current = prepared.asked.scope_id if prepared.asked else None
+            # What was written comes first: it says what the scenario is about.
+            failures = judge(step.expect, prepared.answer, surroundings=self._surroundings(current))
+            failures += self._judged(prepared)
+        self._last = prepared
+        self._cited |= dict.fromkeys(prepared.reads, token)
+        checks = 2 + len(step.expect.model_fields_set) + len(prepared.reads)
+        if self._scenario.sweep == "budget":
+            found, asked = self._sweep(asking)
+            failures += found
+            checks += asked
+        return prepared.answer, failures, checks
+
+    def _ask(self, asking: _Asking, *, only_once: bool = False) -> Prepared:
+        """Ask twice, and read back what was cited, or just once."""
         with self._timed("request"):
-            answer = self._target.prepare(sent, token=token, headers=step.headers)
-            repeated = self._target.prepare(sent, token=token, headers=step.headers)
+            self._target.log()
+            answer = self._target.prepare(asking.sent, token=asking.token, headers=asking.headers)
+            repeated = None
+            if not only_once:
+                repeated = self._target.prepare(asking.sent, token=asking.token, headers=asking.headers)
+            log = self._target.log()
         reads: dict[Citation, Answer] = {}
         prepared = Prepared(
-            request=_parsed(sent),
-            sent=sent,
+            request=_parsed(asking.sent),
+            sent=asking.sent,
             answer=answer,
             repeated=repeated,
             reads=reads,
             world=self._world,
-            principal_id=caller,
-            administrator=caller is not None and self._world.principals[caller].administrator,
+            principal_id=asking.caller,
+            administrator=asking.caller is not None and self._world.principals[asking.caller].administrator,
             access=self._scenario.runtime.access,
-            token=token,
+            token=asking.token,
             max_entries=self._scenario.runtime.max_entries or 8,
-            log=self._target.log(),
-            media_type=_declares_json(step.headers),
+            log=log,
+            media_type=_declares_json(asking.headers),
         )
         with self._timed("check"):
             delivered = prepared.delivered
-        if isinstance(delivered, Delivered):
+        if isinstance(delivered, Delivered) and not only_once:
             with self._timed("request"):
                 for item in delivered.items:
-                    reads[item.citation] = self._target.read(item.citation, token=token)
-        with self._timed("check"):
-            current = prepared.asked.scope_id if prepared.asked else None
-            # What was written comes first: it says what the scenario is about.
-            failures = judge(step.expect, answer, surroundings=self._surroundings(current))
-            failures += check_prepare(prepared)
-        self._last = prepared
-        return answer, failures, 1 + len(step.expect.model_fields_set) + len(reads)
+                    reads[item.citation] = self._target.read(item.citation, token=asking.token)
+        return prepared
+
+    def _judged(self, prepared: Prepared) -> list[Failure]:
+        """Return what an answer does not keep of what always holds, and of its prediction."""
+        predicted = judge_prepared(prepared, runtime=self._scenario.runtime, failing=self._failing())
+        return [*check_prepare(prepared), *predicted]
+
+    def _sweep(self, asking: _Asking) -> tuple[list[Failure], int]:
+        """Ask again at every budget where the answer can change; returns what was wrong, and how many were asked."""
+        request = _parsed(asking.sent)
+        if not isinstance(request, dict):
+            return [], 0
+        whole = self._ask(asking.with_budget(request, LARGEST), only_once=True)
+        if not isinstance(whole.delivered, Delivered):
+            return [], 0
+        budgets = interesting_budgets(whole.delivered, seed=self._scenario.scenario)
+        failures = []
+        for budget in budgets:
+            prepared = self._ask(asking.with_budget(request, budget), only_once=True)
+            with self._timed("check"):
+                found = self._judged(prepared)
+            failures += [replace(failure, message=f"max_bytes {budget}: {failure.message}") for failure in found]
+        return failures, len(budgets)
+
+    def _move_heads(self) -> StepResult | None:
+        """Write a next revision of everything that was cited, and read each citation again exactly."""
+        if not self._cited:
+            return None
+        operations = list(dict.fromkeys(filter(None, (_next_revision(self._world, one) for one in self._cited))))
+        with self._timed("seed"):
+            refused = self._target.apply(operations)
+        failures: list[Failure] = []
+        if refused is None:
+            self._world.apply(operations)
+        else:
+            failures.append(differs("write", "write", "moving Heads", expected="accepted", got=refused.code))
+        for citation, token in self._cited.items():
+            with self._timed("request"):
+                answer = self._target.read(citation, token=token)
+            with self._timed("check"):
+                # A reader who has lost his view since is refused, which is no question of revisions.
+                if answer.status != HTTPStatus.FORBIDDEN:
+                    failures += check_read(citation, answer, self._world)
+        line = self._loaded.line("steps", len(self._scenario.steps) - 1)
+        name = "after the last step: citations once their Heads have moved"
+        return StepResult(
+            len(self._scenario.steps), name, "read", line, failures=tuple(failures), checks=len(self._cited)
+        )
 
     def _read(self, step: Step) -> tuple[Answer, list[Failure], int]:
         assert isinstance(step.read, Read)
@@ -205,14 +282,35 @@ class _Run:
             failures.append(Failure("read", "response", "something cited", "nothing", "there is nothing to read"))
         return failures, len(items)
 
-    def _write(self, step: Step) -> list[Failure]:
-        operations = write_operations(self._scenario, self._writing, step)
+    def _write(self, step: Step, index: int) -> list[Failure]:
+        operations = self._marked(write_operations(self._scenario, self._writing, step), f"step {index}")
         with self._timed("seed"):
             refused = self._target.apply(operations)
         if refused is None and step.expect.refused is None:
             # One that was to be refused is no legal write: there may be no world that holds it.
             self._world.apply(operations)
         return judge_write(step.expect, refused)
+
+    def _declare(self, step: Step) -> list[Failure]:
+        """Let a family's recall fail from here on, on the backends that the step names."""
+        assert step.fault is not None
+        if step.fault.backend in ("any", self._target.backend):
+            self._target.fault(step.fault.family, step.fault.kind)
+            self._faults[step.fault.family] = step.fault.kind
+        return []
+
+    def _marked(self, operations: list[Operation], place: str) -> list[Operation]:
+        """Put canaries into a scenario that asks for them, unless a step says which bytes its texts have."""
+        fixed = ("content", "bytes", "text", "artifact")
+        if not self._scenario.canary or any(
+            getattr(step.expect, name) is not None for step in self._scenario.steps for name in fixed
+        ):
+            return operations
+        return with_canaries(operations, place=place)
+
+    def _failing(self) -> tuple[Family, ...]:
+        """Return the families whose recall was declared to fail on this backend."""
+        return tuple(family for family, kind in self._faults.items() if kind in ("error", "hang"))
 
     def _request_body(self, step: Step) -> bytes:
         if isinstance(step.body, HexBody):
@@ -250,6 +348,29 @@ class _Run:
             yield
         finally:
             setattr(self._times, phase, getattr(self._times, phase) + time.perf_counter() - started)
+
+
+@dataclass(frozen=True)
+class _Asking:
+    """A prepare as it goes out, and who sends it."""
+
+    sent: bytes
+    caller: str | None
+    token: str | None
+    headers: Mapping[str, str]
+
+    def with_budget(self, request: dict[str, Any], max_bytes: int) -> _Asking:
+        """Return the same request with another budget."""
+        return replace(self, sent=json.dumps(request | {"max_bytes": max_bytes}, ensure_ascii=False).encode())
+
+
+def _next_revision(world: World, citation: Citation) -> Operation | None:
+    """Return a write that moves the Head which a citation names."""
+    if isinstance(citation, EntryAddress):
+        change = EntryWrite(citation.entry_id, "version-of-the-moved-head", "The Head has moved.")
+        return WriteMemory(citation.memory.scope_id, (change,))
+    content = world.document(citation)
+    return None if content is None else WriteDocument(citation.scope_id, citation.artifact_id, content)
 
 
 def _parsed(sent: bytes) -> Any:

@@ -353,6 +353,10 @@ class Step(Strict):
         return next(verb for verb in VERBS if getattr(self, verb) is not None)
 
 
+TwinKind = Literal["case", "accent", "trailing_blank", "width", "normal_form", "zero_width"]
+"""What a twin's id differs in from its original's."""
+
+
 class Scenario(Strict):
     """A world, who may see what of it, and the steps that happen in it."""
 
@@ -372,6 +376,10 @@ class Scenario(Strict):
     """Who may call, by name; default `reader`, viewer of every Scope and not administrator."""
     runtime: RuntimeSpec = RuntimeSpec()
     canary: Flag = False
-    """Put a word into every body that no other holds."""
+    """Put a word into every body that no other holds; bodies stay as they are where a step fixes bytes."""
+    twins: tuple[TwinKind, ...] = ()
+    """Run again with near-identical twins beside everything, which must change nothing."""
+    sweep: Literal["budget"] | None = None
+    """Ask every prepare again at each budget where its answer can change."""
     steps: tuple[Step, ...]
     """What happens, in order."""

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from backends.operations import Operation
 from harness.scenario.model import RuntimeSpec
-from runtime.artifacts import Citation
+from runtime.artifacts import Citation, Family
 
 
 @dataclass(frozen=True)
@@ -73,8 +73,14 @@ class Target(Protocol):
     def read_entry(self, body: bytes, *, token: str | None) -> Answer:
         """Post these bytes to the exact read of an Entry version."""
 
+    def fault(self, family: Family, kind: str) -> None:
+        """Let the recall of a family fail from now on: `error`, `hang`, `slow`, or `none` again; raises NotRun."""
+
+    def restart(self) -> None:
+        """Stop the server and start it again on the same database; raises NotRun."""
+
     def log(self) -> str:
-        """Return what the server has logged since the last reset."""
+        """Return what the server has logged since it was last asked, or since the last reset."""
 
     def close(self) -> None:
         """Stop what this target started."""

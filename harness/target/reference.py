@@ -16,12 +16,16 @@ from backends.seeding import clear, digest, seed
 from harness.scenario.model import RuntimeSpec
 from harness.target.base import Answer, Refused
 from harness.target.client import Client
+from harness.target.faults import PATIENCE_SECONDS, DeclaredFaults, FaultySource
 from runtime.application import ContextApplication
 from runtime.artifacts import Citation, Family
 from runtime.errors import WriteRefused
 from runtime.http.server import ContextServer
 from runtime.recall import RecallSource, RerankedHit, default_sources
 from runtime.storage import Storage, open_storage
+
+RECALL_SECONDS = 5.0
+"""The recall time-out of SPEC.md 2."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +94,7 @@ class ReferenceTarget:
         self._storages: dict[int | None, Storage] = {}
         self._clients: dict[str, Client] = {}
         self._servers: list[tuple[Server, ContextApplication]] = []
+        self._faults = DeclaredFaults()
         self._log = _Log()
         self._storage = self._open(None)
 
@@ -97,11 +102,10 @@ class ReferenceTarget:
         """Empty the database, and have a server that is set up as the scenario asks."""
         self._storage = self._open(runtime.embedder.dimension if runtime.embedder else None)
         clear(self._storage)
-        key = runtime.model_dump_json()
-        if key not in self._clients:
-            self._clients[key] = self._serve(runtime)
-        self._client = self._clients[key]
-        self._log.clear()
+        self._faults.clear()
+        self._runtime = runtime
+        self._client = self._client_of(runtime, patience=RECALL_SECONDS)
+        self._log.take()
 
     def apply(self, operations: Sequence[Operation]) -> Refused | None:
         """Write the operations in one transaction; a refusal leaves nothing of them."""
@@ -133,12 +137,30 @@ class ReferenceTarget:
         """Post these bytes to the exact read of an Entry version."""
         return self._client.read_entry(body, token=token)
 
+    def fault(self, family: Family, kind: str) -> None:
+        """Let the recall of a family fail from now on: `error`, `hang`, `slow`, or `none` again."""
+        self._faults.declare(family, kind)
+        if kind == "hang":
+            self._client = self._client_of(self._runtime, patience=PATIENCE_SECONDS)
+
+    def restart(self) -> None:
+        """Stop all servers and start one again on the same database; declared faults stay declared."""
+        dimension = self._runtime.embedder.dimension if self._runtime.embedder else None
+        self._stop()
+        self._storage = self._open(dimension)
+        self._client = self._client_of(self._runtime, patience=RECALL_SECONDS)
+
     def log(self) -> str:
-        """Return what the servers have logged since the last reset."""
-        return self._log.text()
+        """Return what the servers have logged since it was last asked, or since the last reset."""
+        return self._log.take()
 
     def close(self) -> None:
         """Stop the servers and let go of the database."""
+        self._faults.clear()
+        self._stop()
+        self._log.close()
+
+    def _stop(self) -> None:
         for client in self._clients.values():
             client.close()
         # All at once: each takes a moment to look up.
@@ -149,7 +171,9 @@ class ReferenceTarget:
             application.close()
         for storage in self._storages.values():
             storage.close()
-        self._log.close()
+        self._clients.clear()
+        self._servers.clear()
+        self._storages.clear()
 
     def _open(self, dimension: int | None) -> Storage:
         if dimension not in self._storages:
@@ -158,19 +182,26 @@ class ReferenceTarget:
             self._storages[dimension] = storage
         return self._storages[dimension]
 
-    def _serve(self, runtime: RuntimeSpec) -> Client:
+    def _client_of(self, runtime: RuntimeSpec, *, patience: float) -> Client:
+        key = f"{patience} {runtime.model_dump_json()}"
+        if key not in self._clients:
+            self._clients[key] = self._serve(runtime, patience)
+        return self._clients[key]
+
+    def _serve(self, runtime: RuntimeSpec, patience: float) -> Client:
         embedder = FixtureEmbedder(runtime.embedder.dimension, runtime.embedder.vectors) if runtime.embedder else None
         reranker = ListedReranker(runtime.reranker.order) if runtime.reranker else None
         every: Mapping[Family, RecallSource] = default_sources(embedder=embedder, reranker=reranker)
         application = ContextApplication(
             open_storage(self._url, dimension=runtime.embedder.dimension if runtime.embedder else None),
             sources={
-                family: source
+                family: FaultySource(family, source, self._faults)
                 for family, source in every.items()
                 if runtime.sources is None or family in runtime.sources
             },
             access_mode=runtime.access,
             max_entries=runtime.max_entries or 8,
+            recall_timeout_seconds=patience,
         )
         server = Server(ContextServer(application).app)
         self._servers.append((server, application))
@@ -193,13 +224,10 @@ class _Log(logging.Handler):
         """Keep one line."""
         self._lines.append(self.format(record))
 
-    def clear(self) -> None:
-        """Forget everything so far."""
-        self._lines.clear()
-
-    def text(self) -> str:
-        """Return the lines since the last clear."""
-        return "\n".join(self._lines)
+    def take(self) -> str:
+        """Return the lines since it was last asked."""
+        lines, self._lines = self._lines, []
+        return "\n".join(lines)
 
     def close(self) -> None:
         """Stop listening."""

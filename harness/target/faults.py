@@ -1,0 +1,65 @@
+"""Faults of recall that a scenario declares, put between the runtime and its recall sources."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from runtime.artifacts import Family
+from runtime.builder import Candidate
+from runtime.recall import RecallRequest, RecallSource
+from runtime.storage import Reader
+
+SLOW_SECONDS = 0.05
+"""How long a slow recall takes longer: noticeable, and far below any time-out."""
+PATIENCE_SECONDS = 0.5
+"""The recall time-out of a server on which a hang is declared, so that a scenario need not wait for the usual one."""
+
+
+class DeclaredFault(Exception):
+    """A recall that fails because the scenario says so."""
+
+
+class DeclaredFaults:
+    """Which families fail now, and how."""
+
+    def __init__(self) -> None:
+        self._kinds: dict[Family, str] = {}
+        self._released = threading.Event()
+
+    def declare(self, family: Family, kind: str) -> None:
+        """Let a family fail from now on, or end its fault by `none`."""
+        self._kinds[family] = kind
+
+    def clear(self) -> None:
+        """End all faults; whoever hangs goes on."""
+        self._kinds.clear()
+        self._released.set()
+        self._released = threading.Event()
+
+    def suffer(self, family: Family) -> None:
+        """Do what is declared of a family; raises DeclaredFault."""
+        match self._kinds.get(family):
+            case "error":
+                raise DeclaredFault
+            case "hang":
+                self._released.wait()
+            case "slow":
+                self._released.wait(SLOW_SECONDS)
+            case _:
+                pass
+
+
+@dataclass(frozen=True)
+class FaultySource:
+    """A recall source that does as it always does, after what is declared of its family."""
+
+    family: Family
+    source: RecallSource
+    faults: DeclaredFaults
+
+    def recall(self, reader: Reader, request: RecallRequest) -> Sequence[Candidate]:
+        """Return the source's candidates; raises DeclaredFault."""
+        self.faults.suffer(self.family)
+        return self.source.recall(reader, request)
