@@ -11,6 +11,7 @@ import tempfile
 import uuid
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import ExitStack
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,14 @@ import pytest
 from backends import BACKENDS, Backend, EngineError, attach, create
 from backends.errors import NotStarted
 from harness.errors import HarnessError, UnknownNames
+from harness.explore.variants import ALL_TWINS
 from harness.report.tally import entry, faults
 from harness.report.terminal import failure_lines, fault_lines, summary_lines
+from harness.run.ledger import check_steps, load_ledger
 from harness.run.result import Outcome
 from harness.run.session import Session
 from harness.scenario.loader import Loaded, load
+from harness.scenario.model import TwinKind
 from harness.target import TARGETS, ReferenceTarget
 
 LEDGER = "ledger.yaml"
@@ -38,6 +42,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     targets = ", ".join(TARGETS)
     group.addoption("--target", metavar="NAME", default=ReferenceTarget.name, help=f"what is tested: {targets}")
     group.addoption("--oceanbase-url", metavar="URL", help="an OceanBase that somebody runs, instead of our own engine")
+    group.addoption(
+        "--twins",
+        metavar="KINDS",
+        help=f"run again with near-identical twins, `all` or some of {','.join(ALL_TWINS)}",
+    )
+    group.addoption("--shuffle", metavar="SEED", help="run again with the rows seeded in an order drawn by this seed")
     parser.addini("scenarios", "folders whose YAML files are scenarios", type="args", default=["scenarios"])
 
 
@@ -72,8 +82,17 @@ class Run:
             self.missing = worker["harness_missing"]
             self.engines = {name: attach(info) for name, info in worker["harness_engines"].items()}
         database = f"pch_{self.name}_{self.worker}"
+        folder = config.rootpath / config.getini("scenarios")[0]
+        self.ledger = load_ledger(folder / LEDGER, today=date.today())
         self.session = Session(
-            self.engines, names=self.backends, target=target, database=database, missing=self.missing
+            self.engines,
+            names=self.backends,
+            target=target,
+            database=database,
+            missing=self.missing,
+            twins=_twins(config.getoption("--twins")),
+            shuffle=config.getoption("--shuffle"),
+            ledger=self.ledger,
         )
 
     def start_engines(self) -> dict[str, dict[str, str]]:
@@ -126,6 +145,14 @@ class Run:
 
 
 RUN = pytest.StashKey[Run]()
+
+
+def _twins(words: str | None) -> tuple[TwinKind, ...]:
+    if words is None:
+        return ()
+    asked = list(ALL_TWINS) if words == "all" else words.split(",")
+    _refuse_unknown(twins=(asked, ALL_TWINS))
+    return tuple(kind for kind in ALL_TWINS if kind in asked)
 
 
 def _refuse_unknown(**asked: tuple[Iterable[str], Iterable[str]]) -> None:
@@ -190,6 +217,7 @@ class ScenarioFile(pytest.File):
     def collect(self) -> Iterator[pytest.Item]:
         """Read the file, and make an item for each backend."""
         loaded = load(self.path)
+        check_steps(self.config.stash[RUN].ledger, loaded)
         for tag in loaded.scenario.tags:
             # A tag is known because a scenario has it.
             self.config.addinivalue_line("markers", f"{tag}: scenarios with this tag")
@@ -222,6 +250,8 @@ class ScenarioItem(pytest.Item):
         self.outcome = self.config.stash[RUN].session.outcome(self._loaded, self.name)
         if self.outcome.verdict == "not run":
             pytest.skip(f"not run: {self.outcome.reason}")
+        if self.outcome.verdict == "known":
+            pytest.xfail(f"known: {self.outcome.reason}")
         if self.outcome.verdict != "passed":
             raise ScenarioFailed(self.outcome.verdict)
 

@@ -62,7 +62,14 @@ def find(runner: Runner, loaded: Loaded, backends: Sequence[str]) -> Finding | N
 
     Raises HarnessError for an engine that is lost: it says nothing of the contract.
     """
-    outcomes = [runner.outcome(loaded, backend) for backend in backends]
+    try:
+        outcomes = [runner.outcome(loaded, backend) for backend in backends]
+    except (HarnessError, OSError):
+        raise
+    except Exception as error:
+        # A check that breaks on a world is a finding too.
+        failure = Failure("crash", type(error).__name__, "a verdict", repr(error), repr(error))
+        return Finding(frozenset(backends), failure, frozenset((kind_of(failure),)))
     for outcome in outcomes:
         if outcome.verdict in FAULTS:
             cause = outcome.reason.partition("\n")[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, get_args
+from typing import Any
 
 from harness.check.delivered import Delivered, read_delivered
 from harness.check.oracle import Prediction, predict
@@ -19,7 +19,7 @@ from harness.scenario.operations import (
     seeded,
     write_operations,
 )
-from runtime.artifacts import MEMORY, MEMORY_ID, Address, EntryAddress, Family, Memory
+from runtime.artifacts import FAMILIES, MEMORY, MEMORY_ID, Address, EntryAddress, Memory
 
 LARGEST = 32768
 
@@ -134,9 +134,10 @@ class Moment:
             entry = self.world.entry(EntryAddress(memory, read.entry, read.version or ""))
             return {"http": 404, "error": "memory_not_found"} if entry is None else {"text": entry.text}
         assert read.id is not None
-        if read.family not in get_args(Family):
+        family = next((known for known in FAMILIES if known == read.family), None)
+        if family is None:
             return {"http": 422, "error": "invalid_request"}
-        content = self.world.content(Address(scope, read.family, read.id, revision))
+        content = self.world.content(Address(scope, family, read.id, revision))
         if content is None:
             return {"http": 404, "error": "artifact_not_found"}
         if isinstance(content, Memory):

@@ -73,7 +73,7 @@ def _change(draw: st.DrawFn, moment: Moment, names: Names) -> None:
         case "read":
             _read(draw, moment)
         case "cited":
-            _read_cited(draw, moment)
+            _read_cited(moment)
         case verb:
             caller = draw(st.sampled_from(list(moment.plain["principals"])))
             moment.take({verb: {caller: draw(st.lists(st.sampled_from(moment.names), min_size=1, max_size=2))}})
@@ -130,7 +130,7 @@ def _read(draw: st.DrawFn, moment: Moment) -> None:
     moment.take({"read": read, **(caller if beside != "family" else {})})
 
 
-def _read_cited(draw: st.DrawFn, moment: Moment) -> None:
+def _read_cited(moment: Moment) -> None:
     if not moment.is_cited:
         return
     readable = moment.may_read_cited(next(iter(moment.plain["principals"])))

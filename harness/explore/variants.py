@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from backends.operations import Operation
 from harness.check.context import strings
 from harness.explore.shuffle import shuffled
-from harness.explore.twins import KINDS, TwinKind, with_twins
-from harness.scenario.model import Read, Scenario
+from harness.explore.twins import KINDS, with_twins
+from harness.scenario.model import Read, Scenario, TwinKind
 
 ALL_TWINS: tuple[TwinKind, ...] = tuple(KINDS)
 

@@ -62,8 +62,9 @@ def summary_lines(entries: list[dict[str, Any]], *, backends: Sequence[str], fac
         f"executed: {len(executed)} of {len(entries)} (scenarios x backends), "
         f"{scenarios} scenarios, {checks} steps and expectations judged"
     )
-    for reason, count in Counter(entry["reason"] for entry in entries if entry["verdict"] == "not run").items():
-        yield f"not run: {reason} ({count})"
+    for verdict in ("not run", "known"):
+        for reason, count in Counter(entry["reason"] for entry in entries if entry["verdict"] == verdict).items():
+            yield f"{verdict}: {reason} ({count})"
     if not executed:
         yield "nothing was judged: the run is red"
     yield ""

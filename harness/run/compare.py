@@ -6,11 +6,12 @@ from dataclasses import replace
 
 from harness.check.failure import Failure
 from harness.check.regions import first_difference
-from harness.run.result import WRITES, Outcome, StepResult
+from harness.run.result import FAULTS, WRITES, Outcome, StepResult
 from harness.target.base import Answer
 
 SEED_MISMATCH = "SEED MISMATCH"
 BEHAVIOUR_MISMATCH = "BEHAVIOUR MISMATCH"
+VARIANT_MISMATCH = "VARIANT MISMATCH"
 
 
 def compare(reference: Outcome, outcome: Outcome) -> Outcome:
@@ -34,6 +35,27 @@ def compare(reference: Outcome, outcome: Outcome) -> Outcome:
         if failure is not None:
             return outcome.with_failure(ours, failure)
     return outcome
+
+
+def compare_variant(plain: Outcome, varied: Outcome, outcome: Outcome, *, name: str) -> Outcome:
+    """Return the outcome with a failure at the first step that a variant of the seed changed on the same backend.
+
+    `plain` is how the scenario went without it.
+    """
+    if varied.verdict in FAULTS:
+        return replace(varied, reason=f"with {name}: {varied.reason}")
+    if varied.seed is not None and varied.seed.failures and outcome.seed is not None:
+        return outcome.with_failure(outcome.seed, _varied(varied.seed.failures[0], name))
+    for step, before, after in zip(outcome.steps, plain.steps, varied.steps, strict=False):
+        new = [failure for failure in after.failures if failure not in before.failures]
+        failure = new[0] if new else _difference(before, after, "the plain seed", f"the seed with {name}")
+        if failure is not None:
+            return outcome.with_failure(step, _varied(failure, name))
+    return outcome
+
+
+def _varied(failure: Failure, name: str) -> Failure:
+    return replace(failure, kind=VARIANT_MISMATCH, message=f"with {name}: {failure.message}")
 
 
 def _difference(theirs: StepResult, ours: StepResult, reference: str, backend: str) -> Failure | None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from harness.check.failure import Failure
 
-Verdict = Literal["passed", "failed", "engine fault", "missing", "not run"]
+Verdict = Literal["passed", "failed", "known", "engine fault", "missing", "not run"]
 FAULTS: tuple[Verdict, ...] = ("engine fault", "missing")
 """Verdicts that say nothing of the contract: an engine that was lost in mid-run, or never there."""
 WRITES = frozenset(("write", "grant", "revoke"))
@@ -39,10 +42,14 @@ class Times:
     request: float = 0.0
     check: float = 0.0
 
-    def __add__(self, other: Times) -> Times:
-        return Times(
-            self.clear + other.clear, self.seed + other.seed, self.request + other.request, self.check + other.check
-        )
+    @contextmanager
+    def timed(self, phase: Literal["clear", "seed", "request", "check"]) -> Iterator[None]:
+        """Add what passes here to a phase."""
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            setattr(self, phase, getattr(self, phase) + time.perf_counter() - started)
 
 
 @dataclass(frozen=True, slots=True)

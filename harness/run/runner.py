@@ -4,28 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from http import HTTPStatus
 from typing import Any
 
-from backends.operations import Operation, WriteDocument, WriteMemory
+from backends.operations import Operation
 from harness.check.context import Prepared
 from harness.check.delivered import Delivered
 from harness.check.errors import check_error, check_request_id
 from harness.check.expect import Surroundings, judge, judge_write
 from harness.check.failure import Failure, differs
-from harness.check.invariants import check_prepare
-from harness.check.oracle import judge_prepared
 from harness.check.reads import check_read
 from harness.check.world import World
 from harness.errors import NotRun
 from harness.explore.canaries import with_canaries
-from harness.explore.sweep import LARGEST, interesting_budgets
 from harness.explore.variants import Variant
+from harness.run.prepares import Asking, Prepares
 from harness.run.result import WRITES, Outcome, StepResult, Times
+from harness.run.round_trip import ROUND_TRIP, move_heads
 from harness.scenario.items import entry_and_version
 from harness.scenario.loader import Loaded
 from harness.scenario.model import HexBody, Read, Step, Token
@@ -40,13 +34,14 @@ from harness.scenario.operations import (
     write_operations,
 )
 from harness.target.base import Answer, Target
-from runtime.artifacts import Citation, EntryAddress, EntryWrite, Family
+from runtime.artifacts import Citation
 
 
 def run(loaded: Loaded, target: Target, *, variant: Variant | None = None) -> Outcome:
     """Run a scenario's steps in order and judge each; one that fails does not hide the rest.
 
-    A variant seeds the scenario otherwise, with what must change nothing. An exception of the target's passes through: the caller knows the engine.
+    A variant seeds the scenario otherwise, with what must change nothing. An exception of the target's passes through:
+    the caller knows the engine.
     """
     return _Run(loaded, target, variant).outcome()
 
@@ -61,12 +56,12 @@ class _Run:
         self._variant = variant
         self._times = Times()
         self._world = World()
+        self._prepares = Prepares(loaded.scenario, target, self._world, self._times)
         self._writing = seeded(loaded.scenario)
         self._bodies: dict[str, bytes] = {}
         self._last: Prepared | None = None
         self._cited: dict[Citation, str | None] = {}
         """Everything that was cited, with the token of the last one who was given it."""
-        self._faults: dict[Family, str] = {}
         names = principals(loaded.scenario)
         # A token says whose it is only to the server; the same on every backend, so that answers are comparable.
         self._tokens = {name: hashlib.sha256(f"token of {name}".encode()).hexdigest() for name in names}
@@ -83,8 +78,8 @@ class _Run:
         steps = tuple(self._step(index, step) for index, step in enumerate(self._scenario.steps))
         if any(step.verb in WRITES for step in steps):
             digests.append(self._digest())
-        moved = self._move_heads()
-        steps = steps if moved is None else (*steps, moved)
+        if self._cited:
+            steps = (*steps, self._round_trip())
         failed = any(step.failures for step in steps)
         return self._outcome("failed" if failed else "passed", seed=seed, steps=steps, digests=tuple(digests))
 
@@ -100,9 +95,9 @@ class _Run:
         )
 
     def _seed(self) -> StepResult:
-        with self._timed("clear"):
+        with self._times.timed("clear"):
             self._target.reset(self._scenario.runtime)
-        with self._timed("seed"):
+        with self._times.timed("seed"):
             operations = self._marked(seed_operations(self._scenario, self._tokens), "seed")
             if self._variant is not None:
                 operations = self._variant.seed(operations)
@@ -116,7 +111,7 @@ class _Run:
         return StepResult(-1, "the seed", "seed", line, failures=(failure,), checks=1)
 
     def _digest(self) -> str:
-        with self._timed("seed"):
+        with self._times.timed("seed"):
             return self._target.digest()
 
     def _step(self, index: int, step: Step) -> StepResult:
@@ -147,109 +142,35 @@ class _Run:
 
     def _prepare(self, step: Step) -> tuple[Answer, list[Failure], int]:
         caller, token = self._caller(step)
-        asking = _Asking(self._request_body(step), caller, token, step.headers)
-        prepared = self._ask(asking)
-        with self._timed("check"):
+        asking = Asking(self._request_body(step), caller, token, step.headers)
+        prepared = self._prepares.ask(asking)
+        with self._times.timed("check"):
             current = prepared.asked.scope_id if prepared.asked else None
             # What was written comes first: it says what the scenario is about.
             failures = judge(step.expect, prepared.answer, surroundings=self._surroundings(current))
-            failures += self._judged(prepared)
+            failures += self._prepares.judge(prepared)
         self._last = prepared
         self._cited |= dict.fromkeys(prepared.reads, token)
         checks = 2 + len(step.expect.model_fields_set) + len(prepared.reads)
         if self._scenario.sweep == "budget":
-            found, asked = self._sweep(asking)
+            found, asked = self._prepares.sweep(asking)
             failures += found
             checks += asked
         return prepared.answer, failures, checks
 
-    def _ask(self, asking: _Asking, *, only_once: bool = False) -> Prepared:
-        """Ask twice, and read back what was cited, or just once."""
-        with self._timed("request"):
-            self._target.log()
-            answer = self._target.prepare(asking.sent, token=asking.token, headers=asking.headers)
-            repeated = None
-            if not only_once:
-                repeated = self._target.prepare(asking.sent, token=asking.token, headers=asking.headers)
-            log = self._target.log()
-        reads: dict[Citation, Answer] = {}
-        prepared = Prepared(
-            request=_parsed(asking.sent),
-            sent=asking.sent,
-            answer=answer,
-            repeated=repeated,
-            reads=reads,
-            world=self._world,
-            principal_id=asking.caller,
-            administrator=asking.caller is not None and self._world.principals[asking.caller].administrator,
-            access=self._scenario.runtime.access,
-            token=asking.token,
-            max_entries=self._scenario.runtime.max_entries or 8,
-            log=log,
-            media_type=_declares_json(asking.headers),
-        )
-        with self._timed("check"):
-            delivered = prepared.delivered
-        if isinstance(delivered, Delivered) and not only_once:
-            with self._timed("request"):
-                for item in delivered.items:
-                    reads[item.citation] = self._target.read(item.citation, token=asking.token)
-        return prepared
-
-    def _judged(self, prepared: Prepared) -> list[Failure]:
-        """Return what an answer does not keep of what always holds, and of its prediction."""
-        predicted = judge_prepared(prepared, runtime=self._scenario.runtime, failing=self._failing())
-        return [*check_prepare(prepared), *predicted]
-
-    def _sweep(self, asking: _Asking) -> tuple[list[Failure], int]:
-        """Ask again at every budget where the answer can change; returns what was wrong, and how many were asked."""
-        request = _parsed(asking.sent)
-        if not isinstance(request, dict):
-            return [], 0
-        whole = self._ask(asking.with_budget(request, LARGEST), only_once=True)
-        if not isinstance(whole.delivered, Delivered):
-            return [], 0
-        budgets = interesting_budgets(whole.delivered, seed=self._scenario.scenario)
-        failures = []
-        for budget in budgets:
-            prepared = self._ask(asking.with_budget(request, budget), only_once=True)
-            with self._timed("check"):
-                found = self._judged(prepared)
-            failures += [replace(failure, message=f"max_bytes {budget}: {failure.message}") for failure in found]
-        return failures, len(budgets)
-
-    def _move_heads(self) -> StepResult | None:
-        """Write a next revision of everything that was cited, and read each citation again exactly."""
-        if not self._cited:
-            return None
-        operations = list(dict.fromkeys(filter(None, (_next_revision(self._world, one) for one in self._cited))))
-        with self._timed("seed"):
-            refused = self._target.apply(operations)
-        failures: list[Failure] = []
-        if refused is None:
-            self._world.apply(operations)
-        else:
-            failures.append(differs("write", "write", "moving Heads", expected="accepted", got=refused.code))
-        for citation, token in self._cited.items():
-            with self._timed("request"):
-                answer = self._target.read(citation, token=token)
-            with self._timed("check"):
-                # A reader who has lost his view since is refused, which is no question of revisions.
-                if answer.status != HTTPStatus.FORBIDDEN:
-                    failures += check_read(citation, answer, self._world)
-        line = self._loaded.line("steps", len(self._scenario.steps) - 1)
-        name = "after the last step: citations once their Heads have moved"
-        return StepResult(
-            len(self._scenario.steps), name, "read", line, failures=tuple(failures), checks=len(self._cited)
-        )
+    def _round_trip(self) -> StepResult:
+        failures = move_heads(self._target, self._world, self._cited, self._times)
+        index = len(self._scenario.steps)
+        line = self._loaded.line("steps", index - 1)
+        return StepResult(index, ROUND_TRIP, "read", line, failures=tuple(failures), checks=len(self._cited))
 
     def _read(self, step: Step) -> tuple[Answer, list[Failure], int]:
         assert isinstance(step.read, Read)
         caller, token = self._caller(step)
         scope = scope_id(self._scenario, step.read.scope)
-        with self._timed("request"):
+        with self._times.timed("request"):
             answer = self._read_exactly(step.read, scope, token)
-        with self._timed("check"):
+        with self._times.timed("check"):
             failures = list(check_request_id(answer)) if answer.status == 200 else check_error(answer)
             failures += judge(step.expect, answer, surroundings=self._surroundings(scope))
         del caller
@@ -271,9 +192,9 @@ class _Run:
         delivered = self._last.delivered if self._last is not None else None
         items = delivered.items if isinstance(delivered, Delivered) else ()
         for item in items:
-            with self._timed("request"):
+            with self._times.timed("request"):
                 answer = self._target.read(item.citation, token=token)
-            with self._timed("check"):
+            with self._times.timed("check"):
                 if step.expect.http is not None or step.expect.error is not None:
                     failures += judge(step.expect, answer, surroundings=self._surroundings(item.scope_id))
                 else:
@@ -284,7 +205,7 @@ class _Run:
 
     def _write(self, step: Step, index: int) -> list[Failure]:
         operations = self._marked(write_operations(self._scenario, self._writing, step), f"step {index}")
-        with self._timed("seed"):
+        with self._times.timed("seed"):
             refused = self._target.apply(operations)
         if refused is None and step.expect.refused is None:
             # One that was to be refused is no legal write: there may be no world that holds it.
@@ -296,7 +217,7 @@ class _Run:
         assert step.fault is not None
         if step.fault.backend in ("any", self._target.backend):
             self._target.fault(step.fault.family, step.fault.kind)
-            self._faults[step.fault.family] = step.fault.kind
+            self._prepares.faults[step.fault.family] = step.fault.kind
         return []
 
     def _marked(self, operations: list[Operation], place: str) -> list[Operation]:
@@ -307,10 +228,6 @@ class _Run:
         ):
             return operations
         return with_canaries(operations, place=place)
-
-    def _failing(self) -> tuple[Family, ...]:
-        """Return the families whose recall was declared to fail on this backend."""
-        return tuple(family for family, kind in self._faults.items() if kind in ("error", "hang"))
 
     def _request_body(self, step: Step) -> bytes:
         if isinstance(step.body, HexBody):
@@ -340,46 +257,3 @@ class _Run:
 
     def _surroundings(self, current: str | None) -> Surroundings:
         return Surroundings(self._world, scope_ids(self._scenario), current, self._bodies)
-
-    @contextmanager
-    def _timed(self, phase: str) -> Iterator[None]:
-        started = time.perf_counter()
-        try:
-            yield
-        finally:
-            setattr(self._times, phase, getattr(self._times, phase) + time.perf_counter() - started)
-
-
-@dataclass(frozen=True)
-class _Asking:
-    """A prepare as it goes out, and who sends it."""
-
-    sent: bytes
-    caller: str | None
-    token: str | None
-    headers: Mapping[str, str]
-
-    def with_budget(self, request: dict[str, Any], max_bytes: int) -> _Asking:
-        """Return the same request with another budget."""
-        return replace(self, sent=json.dumps(request | {"max_bytes": max_bytes}, ensure_ascii=False).encode())
-
-
-def _next_revision(world: World, citation: Citation) -> Operation | None:
-    """Return a write that moves the Head which a citation names."""
-    if isinstance(citation, EntryAddress):
-        change = EntryWrite(citation.entry_id, "version-of-the-moved-head", "The Head has moved.")
-        return WriteMemory(citation.memory.scope_id, (change,))
-    content = world.document(citation)
-    return None if content is None else WriteDocument(citation.scope_id, citation.artifact_id, content)
-
-
-def _parsed(sent: bytes) -> Any:
-    try:
-        return json.loads(sent.decode("utf-8"))
-    except (ValueError, RecursionError):
-        return None
-
-
-def _declares_json(headers: Mapping[str, str]) -> bool:
-    declared = {name.lower(): value for name, value in headers.items()}.get("content-type", "application/json")
-    return declared.split(";")[0].strip().lower() == "application/json"

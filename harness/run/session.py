@@ -7,7 +7,7 @@ side of was left out would look like agreement.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from typing import Any
@@ -17,10 +17,13 @@ from sqlalchemy.exc import DBAPIError
 
 from backends.base import Backend
 from backends.errors import EngineError
-from harness.run.compare import compare
+from harness.explore.variants import Variant, shuffle_variant, twins_variant
+from harness.run.compare import compare, compare_variant
+from harness.run.ledger import Ledger
 from harness.run.result import FAULTS, Outcome, Verdict
 from harness.run.runner import run
 from harness.scenario.loader import Loaded
+from harness.scenario.model import Scenario, TwinKind
 from harness.target import TARGETS, Target
 from runtime.errors import SchemaRefused, StorageUnreachable
 
@@ -36,11 +39,17 @@ class Session:
         target: str,
         database: str,
         missing: Mapping[str, str] | None = None,
+        twins: Sequence[TwinKind] = (),
+        shuffle: str | None = None,
+        ledger: Ledger | None = None,
     ) -> None:
         self._engines = engines
         self._names = tuple(names)
         self._target = target
         self._database = database
+        self._twins = tuple(twins)
+        self._shuffle = shuffle
+        self._ledger = ledger
         self._targets: dict[str, Target] = {}
         self._faults: dict[str, tuple[Verdict, str]] = {
             name: ("missing", cause) for name, cause in (missing or {}).items()
@@ -50,7 +59,22 @@ class Session:
         self.start_seconds: dict[str, float] = {}
 
     def outcome(self, loaded: Loaded, backend: str) -> Outcome:
-        """Run a scenario on a backend, and compare it with the first backend that was asked for."""
+        """Run a scenario on a backend and judge it by the first backend, by its variants and by the ledger."""
+        outcome = self._compared(loaded, backend)
+        for variant in self._variants(loaded.scenario):
+            if outcome.verdict in ("passed", "failed"):
+                plain, varied = self._run(loaded, backend), self._run_once(loaded, backend, variant)
+                outcome = compare_variant(plain, varied, outcome, name=variant.name)
+        return outcome if self._ledger is None else self._ledger.judge(loaded, outcome)
+
+    def _variants(self, scenario: Scenario) -> Iterator[Variant]:
+        kinds = {*scenario.twins, *self._twins}
+        if kinds:
+            yield twins_variant(scenario, kinds)
+        if self._shuffle is not None:
+            yield shuffle_variant(scenario, self._shuffle)
+
+    def _compared(self, loaded: Loaded, backend: str) -> Outcome:
         outcome = self._run(loaded, backend)
         if backend == self._names[0] or outcome.verdict not in ("passed", "failed"):
             return outcome
@@ -93,7 +117,7 @@ class Session:
             outcomes[backend] = self._run_once(loaded, backend)
         return outcomes[backend]
 
-    def _run_once(self, loaded: Loaded, backend: str) -> Outcome:
+    def _run_once(self, loaded: Loaded, backend: str, variant: Variant | None = None) -> Outcome:
         known: dict[str, Any] = {
             "path": str(loaded.path),
             "scenario": loaded.scenario.scenario,
@@ -102,7 +126,7 @@ class Session:
         }
         if backend not in self._faults:
             try:
-                outcome = run(loaded, self._ready(backend))
+                outcome = run(loaded, self._ready(backend), variant=variant)
             except EngineError as error:
                 self._faults.setdefault(backend, ("engine fault", str(error)))
             except (StorageUnreachable, SchemaRefused, DBAPIError, httpx.HTTPError) as error:

@@ -1,0 +1,115 @@
+"""One prepare as the runner asks it: twice, with all citations read back, and at every budget that matters."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from harness.check.context import Prepared
+from harness.check.delivered import Delivered
+from harness.check.failure import Failure
+from harness.check.invariants import check_prepare
+from harness.check.oracle import judge_prepared
+from harness.check.world import World
+from harness.explore.sweep import LARGEST, interesting_budgets
+from harness.run.result import Times
+from harness.scenario.model import Scenario
+from harness.target.base import Answer, Target
+from runtime.artifacts import Citation, Family
+
+
+@dataclass(frozen=True)
+class Asking:
+    """A prepare as it goes out, and who sends it."""
+
+    sent: bytes
+    caller: str | None
+    token: str | None
+    headers: Mapping[str, str]
+
+    def with_budget(self, request: dict[str, Any], max_bytes: int) -> Asking:
+        """Return the same request with another budget."""
+        return replace(self, sent=json.dumps(request | {"max_bytes": max_bytes}, ensure_ascii=False).encode())
+
+
+class Prepares:
+    """Asks a target on behalf of one scenario, and judges by what always holds and by the oracle's prediction."""
+
+    def __init__(self, scenario: Scenario, target: Target, world: World, times: Times) -> None:
+        self._scenario = scenario
+        self._target = target
+        self._world = world
+        self._times = times
+        self.faults: dict[Family, str] = {}
+        """What was declared of each family's recall on this backend."""
+
+    def ask(self, asking: Asking, *, only_once: bool = False) -> Prepared:
+        """Ask twice, and read back what was cited, or just once."""
+        with self._times.timed("request"):
+            self._target.log()
+            answer = self._target.prepare(asking.sent, token=asking.token, headers=asking.headers)
+            repeated = None
+            if not only_once:
+                repeated = self._target.prepare(asking.sent, token=asking.token, headers=asking.headers)
+            log = self._target.log()
+        reads: dict[Citation, Answer] = {}
+        prepared = Prepared(
+            request=parsed(asking.sent),
+            sent=asking.sent,
+            answer=answer,
+            repeated=repeated,
+            reads=reads,
+            world=self._world,
+            principal_id=asking.caller,
+            administrator=asking.caller is not None and self._world.principals[asking.caller].administrator,
+            access=self._scenario.runtime.access,
+            token=asking.token,
+            max_entries=self._scenario.runtime.max_entries or 8,
+            log=log,
+            media_type=_declares_json(asking.headers),
+        )
+        with self._times.timed("check"):
+            delivered = prepared.delivered
+        if isinstance(delivered, Delivered) and not only_once:
+            with self._times.timed("request"):
+                for item in delivered.items:
+                    reads[item.citation] = self._target.read(item.citation, token=asking.token)
+        return prepared
+
+    def judge(self, prepared: Prepared) -> list[Failure]:
+        """Return what an answer does not keep of what always holds, and of its prediction."""
+        failing = [family for family, kind in self.faults.items() if kind in ("error", "hang")]
+        predicted = judge_prepared(prepared, runtime=self._scenario.runtime, failing=failing)
+        return [*check_prepare(prepared), *predicted]
+
+    def sweep(self, asking: Asking) -> tuple[list[Failure], int]:
+        """Ask again at every budget where the answer can change; returns what was wrong, and how many were asked."""
+        request = parsed(asking.sent)
+        if not isinstance(request, dict):
+            return [], 0
+        whole = self.ask(asking.with_budget(request, LARGEST), only_once=True)
+        if not isinstance(whole.delivered, Delivered):
+            return [], 0
+        budgets = interesting_budgets(whole.delivered, seed=self._scenario.scenario)
+        failures = []
+        for budget in budgets:
+            prepared = self.ask(asking.with_budget(request, budget), only_once=True)
+            with self._times.timed("check"):
+                found = self.judge(prepared)
+            failures += [replace(failure, message=f"max_bytes {budget}: {failure.message}") for failure in found]
+        return failures, len(budgets)
+
+
+def parsed(sent: bytes) -> Any:
+    """Return a request body read as JSON, or None where it is none."""
+    try:
+        return json.loads(sent.decode("utf-8"))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _declares_json(headers: Mapping[str, str]) -> bool:
+    declared = {name.lower(): value for name, value in headers.items()}.get("content-type", "application/json")
+    return declared.split(";")[0].strip().lower() == "application/json"

@@ -1,0 +1,45 @@
+"""Citations read back exactly once their Heads have moved (SPEC.md 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from http import HTTPStatus
+
+from backends.operations import Operation, WriteDocument, WriteMemory
+from harness.check.failure import Failure, differs
+from harness.check.reads import check_read
+from harness.check.world import World
+from harness.run.result import Times
+from harness.target.base import Target
+from runtime.artifacts import Citation, EntryAddress, EntryWrite
+
+ROUND_TRIP = "after the last step: citations once their Heads have moved"
+
+
+def move_heads(target: Target, world: World, cited: Mapping[Citation, str | None], times: Times) -> list[Failure]:
+    """Write a next revision of everything that was cited, and read each citation again, by the token it came with."""
+    writes = [_next_revision(world, citation) for citation in cited]
+    operations = list(dict.fromkeys(write for write in writes if write is not None))
+    with times.timed("seed"):
+        refused = target.apply(operations)
+    if refused is not None:
+        return [differs("write", "write", "moving Heads", expected="accepted", got=refused.code)]
+    world.apply(operations)
+    failures: list[Failure] = []
+    for citation, token in cited.items():
+        with times.timed("request"):
+            answer = target.read(citation, token=token)
+        with times.timed("check"):
+            # A reader who has lost his view since is refused, which is no question of revisions.
+            if answer.status != HTTPStatus.FORBIDDEN:
+                failures += check_read(citation, answer, world)
+    return failures
+
+
+def _next_revision(world: World, citation: Citation) -> Operation | None:
+    """Return a write that moves the Head which a citation names."""
+    if isinstance(citation, EntryAddress):
+        change = EntryWrite(citation.entry_id, "version-of-the-moved-head", "The Head has moved.")
+        return WriteMemory(citation.memory.scope_id, (change,))
+    content = world.document(citation)
+    return None if content is None else WriteDocument(citation.scope_id, citation.artifact_id, content)
