@@ -78,11 +78,13 @@ class Names:
         return Wanted(written, fitting, found, identifier, version, revision)
 
     def scope_of(self, identifier: str, families: Iterable[Family]) -> str | None:
-        """Return the Scope that a name without one means."""
+        """Return the Scope that a name without one means, of those that the request may read."""
         kinds = tuple(families)
+        known = self.world.references
+        read = list(known) if self.current not in known else [self.current, *known[self.current]]
         holders = [
             scope_id
-            for scope_id in self.world.references
+            for scope_id in read
             if any(self._holds(scope_id, family, identifier) for family in kinds)
         ]
         if self.current in holders:

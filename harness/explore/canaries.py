@@ -24,7 +24,7 @@ def with_canaries(operations: Iterable[Operation], *, place: str) -> list[Operat
     return [_marked(operation, f"{place} {number}") for number, operation in enumerate(operations)]
 
 
-def marked_document(document: Document, *place: str) -> Document:
+def _marked_document(document: Document, *place: str) -> Document:
     """Return an Experience, a Profile or a topic with a canary at the start of each field."""
     names = [field.name for field in fields(document)]
     return type(document)(*(f"{canary(*place, name)} {getattr(document, name)}" for name in names))
@@ -36,7 +36,7 @@ def _marked(operation: Operation, number: str) -> Operation:
             marked = tuple(_marked_change(change, scope_id, number, str(at)) for at, change in enumerate(changes))
             return replace(operation, changes=marked)
         case WriteDocument(scope_id, artifact_id, content) | Propose(scope_id, artifact_id, content):
-            return replace(operation, content=marked_document(content, scope_id, artifact_id, number))
+            return replace(operation, content=_marked_document(content, scope_id, artifact_id, number))
         case _:
             return operation
 

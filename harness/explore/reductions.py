@@ -64,7 +64,7 @@ def _alone(plain: Plain, steps: list[Plain]) -> Plain:
 def _without_items(plain: Plain) -> Iterator[Plain]:
     """Yield the scenario with fewer items in one of its lists, wherever it is."""
     for path, value in _walk(plain):
-        if isinstance(value, list) and path != ("steps",):
+        if isinstance(value, list) and path[0] not in _TOLD and path != ("steps",):
             yield from (_put(plain, path, items) for items in fewer(value))
             if len(value) == 1 and len(path) > 2 and path[-2] == "memory":
                 yield _put(plain, path, value[0])
@@ -81,7 +81,10 @@ def _without_members(plain: Plain) -> Iterator[Plain]:
 
 def _shorter_texts(plain: Plain) -> Iterator[Plain]:
     for path, value in _walk(plain):
-        if isinstance(value, str) and path[0] not in _KEPT - {"steps"} | _TOLD and len(value) > _SHORTEST:
+        if isinstance(value, str) and path[0] not in {"scenario", *_TOLD}:
+            yield from (_put(plain, path, " ".join(words)) for words in fewer(value.split(" ")) if words)
+            if len(value) <= _SHORTEST:
+                continue
             for size in _halves(len(value)):
                 for start in range(0, len(value), size):
                     yield _put(plain, path, value[:start] + value[start + size :])

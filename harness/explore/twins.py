@@ -21,7 +21,7 @@ from backends.operations import (
     WriteDocument,
     WriteMemory,
 )
-from harness.explore.canaries import canary, marked_document
+from harness.explore.canaries import canary
 from harness.scenario.model import TwinKind
 from runtime.artifacts import MAX_ID_CHARACTERS, Document, EntryChange, EntryWrite, Profile
 
@@ -51,6 +51,10 @@ KINDS: dict[TwinKind, Callable[[str], str]] = {
     "normal_form": _other_normal_form,
     "zero_width": lambda identity: identity + "\u200b",
 }
+
+
+MOST_CHARACTERS = 2000
+"""How much of an original's text its twin repeats."""
 
 
 class Twins:
@@ -126,7 +130,7 @@ class Twins:
                 marked = tuple(_marked_change(change, self._kind, scope) for change in changes)
                 yield WriteMemory(scope, marked)
             case WriteDocument() | Propose():
-                content = marked_document(operation.content, self._kind, scope, operation.artifact_id)
+                content = _marked_document(operation.content, self._kind, scope, operation.artifact_id)
                 yield replace(operation, scope_id=scope, content=content)
             case CreateScope():
                 yield CreateScope(scope)
@@ -156,7 +160,18 @@ def with_twins(
 def _marked_change(change: EntryChange, *place: str) -> EntryChange:
     if not isinstance(change, EntryWrite):
         return change
-    return replace(change, text=f"{canary(*place, change.entry_id, change.entry_version_id)} {change.text}")
+    text = _behind(canary(*place, change.entry_id, change.entry_version_id), change.text)
+    return replace(change, text=text)
+
+
+def _marked_document(document: Document, *place: str) -> Document:
+    names = [field.name for field in fields(document)]
+    return type(document)(*(_behind(canary(*place, name), getattr(document, name)) for name in names))
+
+
+def _behind(mark: str, text: str) -> str:
+    # On a line of its own, so that the original's lines are the same; a beginning will do to be mistaken for it.
+    return f"{mark}\n{text[:MOST_CHARACTERS]}"
 
 
 def _only_canaries(document: Document, *place: str) -> Document:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -25,7 +26,9 @@ class Variant:
 def twins_variant(scenario: Scenario, kinds: Iterable[TwinKind]) -> Variant:
     """Return the variant with twins of these kinds; ids that the steps spell out are nobody's twins."""
     ordered = [kind for kind in KINDS if kind in set(kinds)]
-    spelled = frozenset(strings([step.model_dump(mode="json", by_alias=True) for step in scenario.steps]))
+    said = strings([step.model_dump(mode="json", by_alias=True) for step in scenario.steps])
+    # `entry-1@version` and `shared/topic-1#2` spell out each of their parts.
+    spelled = frozenset(part for text in said for part in (text, *re.split("[@#/]", text)))
 
     def seed(operations: Sequence[Operation]) -> list[Operation]:
         return with_twins(operations, ordered, spelled=spelled, entries=not _shows_manifests(scenario))

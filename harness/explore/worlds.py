@@ -173,7 +173,7 @@ def worlds(draw: st.DrawFn) -> tuple[Plain, Names]:
         chosen = {} if scope_id in (None, name, *taken) else {"id": scope_id}
         scopes[name] = {**chosen, **content(names, name)}
     own = list(scopes)
-    if draw(st.integers(0, 24)) == 24:
+    if draw(st.integers(0, 9)) == 9:
         for number in range(1, draw(st.integers(1, 32)) + 1):
             scopes[f"many-{number}"] = {"memory": [{"entry": "entry-1", "text": names.marked("tea")}]}
     for name in own:

@@ -1,0 +1,98 @@
+"""Shrinking of a scenario that a person wrote: smaller, and failing in the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from targets import wrong
+
+from harness.errors import HarnessError
+from harness.explore.engines import open_session
+from harness.explore.reductions import fewer
+from harness.explore.shrink import shrink, shrink_with
+from harness.explore.writing import lines_in
+from harness.scenario.loader import load
+from harness.scenario.model import Scenario
+from harness.target import TARGETS
+
+BIG = """\
+# A comment of the author's.
+scenario: two Scopes, many items
+why: a reason that stays
+tags: [shrinking]
+
+scopes:
+  demo:
+    id: "project:demo"
+    references: [shared]
+    memory:
+      - {entry: entry-1, text: Run the contract tests by hand.}
+      - {entry: entry-2, text: Contract tests run nightly.}
+      - {entry: entry-3, kind: preference, text: The contract tests are slow on Mondays.}
+  shared:
+    memory:
+      - {entry: entry-9, text: More about contract tests.}
+
+principals:
+  alice: {reads: [demo, shared]}
+  bob: {reads: [demo]}
+
+steps:
+  - step: bob may not
+    prepare: {scope_id: demo, query: contract, assembly: {}}
+    as: bob
+    expect: {http: 403, error: forbidden}
+  - step: alice may
+    prepare: {scope_id: demo, query: contract tests, max_bytes: 9000, assembly: {show: [recall_rank]}}
+    as: alice
+    expect: {status: ready}
+  - write: {demo: {memory: [{entry: entry-4, text: Later.}]}}
+"""
+BIG_LINES = len(list(lines_in(BIG)))
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "big.yaml"
+    path.write_text(BIG, encoding="utf-8")
+    return path
+
+
+def small(file: Path, monkeypatch: pytest.MonkeyPatch, target: str, backends: Sequence[str]) -> Scenario:
+    told: list[str] = []
+    with open_session(backends, target=target) as session:
+        made = shrink_with(session, load(file), backends, report=told.append)
+    assert made == file.with_name("big.small.yaml")
+    assert file.read_text(encoding="utf-8") == BIG
+    printed = "\n".join(told)
+    assert f"before: {BIG_LINES} lines, " in printed
+    assert "after:  " in printed
+    assert "harness run " in printed
+    return load(made).scenario
+
+
+def test_what_has_no_part_in_the_failure_is_dropped(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(TARGETS, "wrong", wrong.SwapsItems)
+    made = small(file, monkeypatch, "wrong", ["sqlite"])
+    assert (made.why, made.tags) == ("a reason that stays", ("shrinking",))
+    assert list(made.scopes) == ["demo"]
+    assert len(made.steps) == 1
+    assert made.principals is None
+    [demo] = made.scopes.values()
+    assert demo.id is None
+    assert not demo.references
+    assert {change.text for changes in demo.memory for change in changes} <= {"tests", "contract", "Contract"}
+
+
+def test_a_scenario_that_passes_is_refused(file: Path) -> None:
+    with pytest.raises(HarnessError, match="passes on sqlite") as refused:
+        shrink(file, ["sqlite"])
+    assert refused.value.code == "nothing_to_shrink"
+    assert not file.with_name("big.small.yaml").exists()
+
+
+def test_fewer_leaves_out_all_halves_and_single_items() -> None:
+    assert list(fewer([1, 2, 3])) == [[], [3], [1, 2], [2, 3], [1, 3], [1, 2]]
+    assert list(fewer([1])) == [[]]
