@@ -82,11 +82,7 @@ class Names:
         kinds = tuple(families)
         known = self.world.references
         read = list(known) if self.current not in known else [self.current, *known[self.current]]
-        holders = [
-            scope_id
-            for scope_id in read
-            if any(self._holds(scope_id, family, identifier) for family in kinds)
-        ]
+        holders = [scope_id for scope_id in read if any(self._holds(scope_id, family, identifier) for family in kinds)]
         if self.current in holders:
             return self.current
         return holders[0] if len(holders) == 1 else None

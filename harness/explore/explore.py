@@ -26,7 +26,7 @@ from harness.scenario.loader import load, parse
 FOUND = Path("scenarios") / "found"
 EVERY = 50
 """After so many examples a line of progress is printed."""
-SHRINK_SECONDS = 60
+SHRINK_SECONDS = 15
 """How long Hypothesis shrinks at most, before the reductions of shrink.py go on."""
 
 Report = Callable[[str], None]
@@ -167,7 +167,7 @@ def _saved(search: _Search, number: int, out_dir: Path, *, is_flaky: bool) -> Ex
         f"found by `{explore_command}{backends}` (hypothesis {hypothesis.__version__}):",
         f"{finding}",
     ]
-    plain = {**plain, "scenario": f"{finding.failure.kind} in {finding.kind[1]}, in a generated world"}
+    plain = {**plain, "scenario": f"{' in '.join(finding.kind)}, in a generated world".replace('"', "")}
     write(path, text_of(plain, comments=comments, schema=schema_for(path)))
     again = find(search.runner, load(path), search.backends)
     command = repeat_command(str(path), search.backends)

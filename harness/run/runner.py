@@ -14,7 +14,6 @@ from harness.check.expect import Surroundings, judge, judge_write
 from harness.check.failure import Failure, differs
 from harness.check.reads import check_read
 from harness.check.world import World
-from harness.errors import NotRun
 from harness.explore.canaries import with_canaries
 from harness.explore.variants import Variant
 from harness.run.prepares import Asking, Prepares
@@ -68,10 +67,10 @@ class _Run:
 
     def outcome(self) -> Outcome:
         """Run it."""
-        try:
-            seed = self._seed()
-        except NotRun as reason:
-            return self._outcome("not run", reason=reason.reason)
+        lacking = self._target.lacking(self._scenario)
+        if lacking is not None:
+            return self._outcome("not run", reason=lacking)
+        seed = self._seed()
         if seed.failures:
             return self._outcome("failed", seed=seed)
         digests = [self._digest()]

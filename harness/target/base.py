@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from backends.operations import Operation
-from harness.scenario.model import RuntimeSpec
+from harness.scenario.model import RuntimeSpec, Scenario
 from runtime.artifacts import Citation, Family
 
 
@@ -50,8 +50,11 @@ class Target(Protocol):
     name: str
     backend: str
 
+    def lacking(self, scenario: Scenario) -> str | None:
+        """Return why a scenario cannot be run here, beginning with "needs", or None."""
+
     def reset(self, runtime: RuntimeSpec) -> None:
-        """Empty the database and set the system up as the scenario asks; raises NotRun where it cannot."""
+        """Empty the database and set the system up as the scenario asks."""
 
     def apply(self, operations: Sequence[Operation]) -> Refused | None:
         """Write the operations in one transaction; a refusal leaves nothing of them."""
@@ -74,10 +77,10 @@ class Target(Protocol):
         """Post these bytes to the exact read of an Entry version."""
 
     def fault(self, family: Family, kind: str) -> None:
-        """Let the recall of a family fail from now on: `error`, `hang`, `slow`, or `none` again; raises NotRun."""
+        """Let the recall of a family fail from now on: `error`, `hang`, `slow`, or `none` again."""
 
     def restart(self) -> None:
-        """Stop the server and start it again on the same database; raises NotRun."""
+        """Stop the server and start it again on the same database."""
 
     def log(self) -> str:
         """Return what the server has logged since it was last asked, or since the last reset."""

@@ -13,7 +13,7 @@ import uvicorn
 
 from backends.operations import Operation
 from backends.seeding import clear, digest, seed
-from harness.scenario.model import RuntimeSpec
+from harness.scenario.model import RuntimeSpec, Scenario
 from harness.target.base import Answer, Refused
 from harness.target.client import Client
 from harness.target.faults import PATIENCE_SECONDS, DeclaredFaults, FaultySource
@@ -97,6 +97,11 @@ class ReferenceTarget:
         self._faults = DeclaredFaults()
         self._log = _Log()
         self._storage = self._open(None)
+
+    def lacking(self, scenario: Scenario) -> str | None:
+        """Return nothing: this target can do whatever a scenario says."""
+        del scenario
+        return None
 
     def reset(self, runtime: RuntimeSpec) -> None:
         """Empty the database, and have a server that is set up as the scenario asks."""

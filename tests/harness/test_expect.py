@@ -23,7 +23,7 @@ SEED: tuple[Operation, ...] = (
     CreateScope(DEMO),
     CreateScope(SHARED),
     CreateScope("far"),
-    SetReferences(DEMO, (SHARED,)),
+    SetReferences(DEMO, (SHARED, "far")),
     WriteMemory(DEMO, (EntryWrite("entry-1", "entry-1-v1", "x"), EntryWrite("a/b", "v", "x"))),
     WriteMemory(SHARED, (EntryWrite("entry-9", "entry-9-v1", "x"), EntryWrite("entry-1", "w", "x"))),
     WriteMemory("far", (EntryWrite("twice", "v", "x"),)),

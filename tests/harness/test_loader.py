@@ -138,7 +138,8 @@ def test_crlf_is_one_line_break() -> None:
 @pytest.mark.parametrize("escape", [r"\ud800", r"\udfff", r"\ud83d\ude00", r"\U0000d800", r"\U00110000"])
 def test_a_surrogate_escape_is_refused(escape: str) -> None:
     (found,) = mistakes(f'scenario: "{escape}"\nsteps: []\n')
-    assert found.startswith("1:") and "invalid Unicode character escape" in found
+    assert found.startswith("1:")
+    assert "invalid Unicode character escape" in found
 
 
 @pytest.mark.parametrize("word", ["yes", "Yes", "YES", "no", "No", "NO", "on", "On", "ON", "off", "Off", "OFF", "yEs"])
@@ -149,8 +150,10 @@ def test_a_word_that_may_be_a_boolean_is_refused(word: str) -> None:
 
 @pytest.mark.parametrize(
     "word",
-    ["010", "-010", "+07", "00", "00.5", "12:30", "12:30:45", "-1:59", "1:30.5", "2024-05-17", "2024-5-7"]
-    + ["2024-05-17T10:00:00Z", "8_000", "1_0.5", "0b11", ".nan", ".inf", "-.inf", "+.INF", "1e999", "<<"],
+    [
+        *("010", "-010", "+07", "00", "00.5", "12:30", "12:30:45", "-1:59", "1:30.5", "2024-05-17", "2024-5-7"),
+        *("2024-05-17T10:00:00Z", "8_000", "1_0.5", "0b11", ".nan", ".inf", "-.inf", "+.INF", "1e999", "<<"),
+    ],
 )
 def test_a_number_that_readers_disagree_about_is_refused(word: str) -> None:
     with pytest.raises(Refusal):
@@ -258,8 +261,10 @@ def test_a_short_form_has_parts(text: str, memory: bool, parts: ItemSpec) -> Non
 
 @pytest.mark.parametrize(
     ("text", "memory"),
-    [("", True), ("@v", True), ("a@", True), ("a@b@c", True), ("a#1", True), ("a@b", False), ("a#0", False)]
-    + [("a#x", False), ("a#01", False), ("/a", True), ("a/", True), ("a/b/c", False)],
+    [
+        *[("", True), ("@v", True), ("a@", True), ("a@b@c", True), ("a#1", True), ("a@b", False), ("a#0", False)],
+        *[("a#x", False), ("a#01", False), ("/a", True), ("a/", True), ("a/b/c", False)],
+    ],
 )
 def test_what_is_no_short_form_is_refused(text: str, memory: bool) -> None:
     with pytest.raises(NotAnItem):

@@ -32,10 +32,10 @@ from harness.check.request import Asked, Illegal, read_request
 from harness.check.world import World
 from harness.run.runner import run
 from harness.scenario.loader import load
-from harness.scenario.model import Embedder, RuntimeSpec
+from harness.scenario.model import Embedder, RuntimeSpec, Scenario
 from harness.target.base import Answer, Refused
 from harness.target.reference import ReferenceTarget
-from runtime.artifacts import Citation, Document, EntryWrite, Experience, Profile, Topic, family_of
+from runtime.artifacts import Citation, Document, EntryWrite, Experience, Family, Profile, Topic, family_of
 
 SEED = os.environ.get("ORACLE_SEED", "1")
 FIRST = int(os.environ.get("ORACLE_FIRST", "0"))
@@ -80,6 +80,15 @@ class Watched:
         if refused is None:
             self.world.apply(operations)
         return refused
+
+    def lacking(self, scenario: Scenario) -> str | None:
+        return self._target.lacking(scenario)
+
+    def fault(self, family: Family, kind: str) -> None:
+        self._target.fault(family, kind)
+
+    def restart(self) -> None:
+        self._target.restart()
 
     def digest(self) -> str:
         return self._target.digest()

@@ -23,7 +23,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         place.write(
             "budgets/three.yaml", SCENARIO + "steps:" + ASK.replace("entry-2, entry-1@entry-1-v2", "entry-1, entry-2")
         )
-        place.write("ledger.yaml", "no scenario\n")
+        place.write("ledger.yaml", "[]\n")
         yield place
 
 
@@ -106,7 +106,7 @@ budgets   1 failed            1 failed
 grouping  2 passed            2 passed
 all       2 passed, 1 failed  2 passed, 1 failed
 
-executed: 6 of 6 (scenarios x backends), 3 scenarios, 30 steps and expectations judged
+executed: 6 of 6 (scenarios x backends), 3 scenarios, 54 steps and expectations judged
 
 seconds  start  clear  seed  request  check
 sqlite   N.N    N.N    N.N   N.N      N.N
@@ -126,9 +126,9 @@ def test_nothing_selected_is_no_success(place: Place) -> None:
 def test_nothing_judged_is_red(place: Place) -> None:
     fault = "\n  - fault: {family: memory, kind: error}"
     place.write("../elsewhere/fault.yaml", SCENARIO + "steps:" + fault)
-    ended = place.pytest("-q", "--backend", "sqlite", "elsewhere/fault.yaml")
+    ended = place.pytest("-q", "--target", "cannot-fail", "--backend", "sqlite", "elsewhere/fault.yaml")
     assert ended.code == 1
-    assert "not run: needs fault steps (1)\nnothing was judged: the run is red\n" in ended.output
+    assert "not run: needs faults (1)\nnothing was judged: the run is red\n" in ended.output
     assert "1 skipped" in ended.output
 
 

@@ -96,8 +96,11 @@ def test_a_wrong_answer_is_told(run: Run, target: TargetMaker, kind: str, region
 
 
 def test_a_body_of_another_scope_is_told_as_a_leak_too(run: Run) -> None:
-    [step] = run(SCENARIO + "steps:" + ASK, wrong.ShowsAnotherScope).steps
-    assert [(failure.kind, failure.region) for failure in step.failures][1:] == [("leak", "response")]
+    step = run(SCENARIO + "steps:" + ASK, wrong.ShowsAnotherScope).steps[0]
+    assert [(failure.kind, failure.region) for failure in step.failures][1:] == [
+        ("leak", "response"),
+        ("oracle", 'body of "Memory 1"'),
+    ]
     assert "held only by entry 'entry-9'" in step.failures[1].message
 
 
@@ -136,7 +139,7 @@ def test_a_refused_seed_is_told_at_the_scopes(run: Run) -> None:
 def test_an_accepted_write_that_was_to_be_refused_is_told_and_later_steps_are_judged(run: Run) -> None:
     outcome = run(SCENARIO + "steps:" + REFUSED_WRITES + ASK, wrong.AcceptsAnything)
     assert found(outcome) == ("write", "write", LINE)
-    assert [bool(step.failures) for step in outcome.steps] == [True, False]
+    assert [bool(step.failures) for step in outcome.steps] == [True, False, False]
 
 
 def test_a_write_that_is_not_done_is_told_at_the_next_answer(run: Run) -> None:
@@ -147,14 +150,14 @@ def test_a_write_that_is_not_done_is_told_at_the_next_answer(run: Run) -> None:
 
 def test_one_failing_step_hides_none_behind_it(run: Run) -> None:
     outcome = run(SCENARIO + "steps:" + ASK + REFUSED + ASK.replace("asks", "asks again"), wrong.Miscounts)
-    assert [bool(step.failures) for step in outcome.steps] == [True, False, True]
+    assert [bool(step.failures) for step in outcome.steps] == [True, False, True, False]
     assert all(step.checks for step in outcome.steps)
 
 
 def test_what_the_target_cannot_do_is_known_before_anything_is_judged(run: Run) -> None:
     fault = "\n  - fault: {family: memory, kind: error}"
-    outcome = run(SCENARIO + "steps:" + ASK + fault, wrong.Miscounts)
-    assert (outcome.verdict, outcome.reason, outcome.checks) == ("not run", "needs fault steps", 0)
+    outcome = run(SCENARIO + "steps:" + ASK + fault, wrong.CannotFail)
+    assert (outcome.verdict, outcome.reason, outcome.checks) == ("not run", "needs faults", 0)
 
 
 def test_a_verdict_is_a_few_lines(run: Run) -> None:
@@ -166,6 +169,6 @@ scenarios/asked.yaml:{LINE} 'alice asks' on sqlite (runtime)
   body in body of "Memory 1": the body is not the stored original
   expected: the stored original, whole or the longest cut
   got:      The vault opens with marmalade-77.
-  and 1 more at this step: leak in response
+  and 2 more at this step: leak in response, oracle in body of "Memory 1"
   repeat:   harness run scenarios/asked.yaml --backend sqlite"""
     )

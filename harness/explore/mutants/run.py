@@ -43,9 +43,7 @@ class Children:
     def ask(self, copy: Path, scenarios: Sequence[str], backends: Sequence[str], *, everything: bool) -> list[Catch]:
         """Run these scenarios on a copy, and return what was red; raises ChildBroken."""
         database = f"pch_{self.run}_{secrets.token_hex(4)}"
-        job = Job(
-            str(copy), str(self.scenarios), list(scenarios), self.engines, database, list(backends), everything
-        )
+        job = Job(str(copy), str(self.scenarios), list(scenarios), self.engines, database, list(backends), everything)
         # -P keeps the working directory out of the path, so that the copy's folder is its first place.
         path = os.pathsep.join((str(copy.parent), str(CHECKOUT)))
         command = [sys.executable, "-P", "-m", "harness.explore.mutants.child"]

@@ -31,6 +31,7 @@ class Second(SQLite):
 
 
 BACKENDS[Second.NAME] = Second
+TARGETS["cannot-fail"] = wrong.CannotFail
 TARGETS["miscounts-on-second"] = wrong.only_on(Second.NAME, wrong.Miscounts)
 TARGETS["swaps-on-second"] = wrong.only_on(Second.NAME, wrong.SwapsItems)
 TARGETS["stores-other-rows-on-second"] = wrong.only_on(Second.NAME, wrong.StoresOtherRows)

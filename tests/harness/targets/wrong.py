@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from backends.operations import CreateScope, Operation, WriteMemory
+from harness.scenario.model import Scenario
 from harness.target.base import Answer, Refused
 from harness.target.reference import ReferenceTarget
 from runtime.artifacts import Citation, EntryAddress, EntryWrite
@@ -153,6 +154,11 @@ class AnswersFromBefore(Wrong):
     def prepare(self, body: bytes, *, token: str | None, headers: Mapping[str, str] = {}) -> Answer:
         answer = super().prepare(body, token=token, headers=headers)
         return self._first.setdefault(body, answer)
+
+
+class CannotFail(Wrong):
+    def lacking(self, scenario: Scenario) -> str | None:
+        return "needs faults" if any(step.fault for step in scenario.steps) else None
 
 
 def only_on(backend: str, wrong: type[Wrong]) -> Callable[[str, str], ReferenceTarget]:
