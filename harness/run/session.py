@@ -12,9 +12,6 @@ from contextlib import ExitStack, suppress
 from dataclasses import replace
 from typing import Any
 
-import httpx
-from sqlalchemy.exc import DBAPIError
-
 from backends.base import Backend
 from backends.errors import EngineError
 from harness.explore.variants import Variant, shuffle_variant, twins_variant
@@ -25,7 +22,7 @@ from harness.run.runner import run
 from harness.scenario.loader import Loaded
 from harness.scenario.model import Scenario, TwinKind
 from harness.target import TARGETS, Target
-from runtime.errors import SchemaRefused, StorageUnreachable
+from harness.target.base import TargetLost
 
 
 class Session:
@@ -129,9 +126,9 @@ class Session:
                 outcome = run(loaded, self._ready(backend), variant=variant)
             except EngineError as error:
                 self._faults.setdefault(backend, ("engine fault", str(error)))
-            except (StorageUnreachable, SchemaRefused, DBAPIError, httpx.HTTPError) as error:
+            except TargetLost as error:
                 if not self._is_lost(backend):
-                    return Outcome(**known, verdict="engine fault", reason=_told(error))
+                    return Outcome(**known, verdict="engine fault", reason=str(error))
             else:
                 # A contract that is broken may be no more than the engine's end.
                 if outcome.verdict != "failed" or not self._is_lost(backend):
@@ -146,10 +143,3 @@ class Session:
         except EngineError as found:
             self._faults[backend] = ("engine fault", str(found))
         return backend in self._faults
-
-
-def _told(error: Exception) -> str:
-    """Return an error's sentence, and the driver's own, which may name a full disk."""
-    told = f"{type(error).__name__}: {error.orig if isinstance(error, DBAPIError) else error}"
-    driver = error.__cause__
-    return f"{told}\n  cause: {driver.orig}" if isinstance(driver, DBAPIError) else told

@@ -44,8 +44,12 @@ class Refused:
     code: str
 
 
+class TargetLost(Exception):
+    """A target that could not be asked or written to: its engine, its server or its database does not answer."""
+
+
 class Target(Protocol):
-    """A system under test on one backend: seeded by operations, asked over HTTP."""
+    """A system under test on one backend: seeded by operations, asked over HTTP. Each method may raise TargetLost."""
 
     name: str
     backend: str

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import httpx
 
-from harness.target.base import Answer
+from harness.target.base import Answer, TargetLost
 from runtime.artifacts import Citation, EntryAddress
 
 
@@ -71,9 +71,12 @@ class Client:
             sent["authorization"] = f"Bearer {token}"
         sent |= {name.lower(): value for name, value in headers.items()}
         started = time.perf_counter()
-        answer = self._http.request(
-            method, path, content=body, headers=[(name.encode(), value.encode()) for name, value in sent.items()]
-        )
+        try:
+            answer = self._http.request(
+                method, path, content=body, headers=[(name.encode(), value.encode()) for name, value in sent.items()]
+            )
+        except httpx.HTTPError as error:
+            raise TargetLost(f"{type(error).__name__}: {error}") from error
         return Answer(
             answer.status_code,
             tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in answer.headers.raw),

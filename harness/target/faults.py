@@ -1,15 +1,10 @@
-"""Faults of recall that a scenario declares, put between the runtime and its recall sources."""
+"""Faults of recall that a scenario declares: which families fail now, and how."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
-from dataclasses import dataclass
 
 from runtime.artifacts import Family
-from runtime.builder import Candidate
-from runtime.recall import RecallRequest, RecallSource
-from runtime.storage import Reader
 
 SLOW_SECONDS = 0.05
 """How long a slow recall takes longer: noticeable, and far below any time-out."""
@@ -49,17 +44,3 @@ class DeclaredFaults:
                 self._released.wait(SLOW_SECONDS)
             case _:
                 pass
-
-
-@dataclass(frozen=True)
-class FaultySource:
-    """A recall source that does as it always does, after what is declared of its family."""
-
-    family: Family
-    source: RecallSource
-    faults: DeclaredFaults
-
-    def recall(self, reader: Reader, request: RecallRequest) -> Sequence[Candidate]:
-        """Return the source's candidates; raises DeclaredFault."""
-        self.faults.suffer(self.family)
-        return self.source.recall(reader, request)

@@ -5,24 +5,27 @@ from __future__ import annotations
 import logging
 import socket
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import uvicorn
+from sqlalchemy.exc import DBAPIError
 
 from backends.operations import Operation
 from backends.seeding import clear, digest, seed
 from harness.scenario.model import RuntimeSpec, Scenario
-from harness.target.base import Answer, Refused
+from harness.target.base import Answer, Refused, TargetLost
 from harness.target.client import Client
-from harness.target.faults import PATIENCE_SECONDS, DeclaredFaults, FaultySource
+from harness.target.faults import PATIENCE_SECONDS, DeclaredFaults
 from runtime.application import ContextApplication
 from runtime.artifacts import Citation, Family
-from runtime.errors import WriteRefused
+from runtime.builder import Candidate
+from runtime.errors import SchemaRefused, StorageUnreachable, WriteRefused
 from runtime.http.server import ContextServer
-from runtime.recall import RecallSource, RerankedHit, default_sources
-from runtime.storage import Storage, open_storage
+from runtime.recall import RecallRequest, RecallSource, RerankedHit, default_sources
+from runtime.storage import Reader, Storage, open_storage
 
 RECALL_SECONDS = 5.0
 """The recall time-out of SPEC.md 2."""
@@ -51,6 +54,20 @@ class FixtureEmbedder:
     def embed(self, query: str) -> Sequence[float]:
         """Return the query's vector."""
         return self.vectors[query]
+
+
+@dataclass(frozen=True)
+class FaultySource:
+    """A recall source that does as it always does, after what is declared of its family."""
+
+    family: Family
+    source: RecallSource
+    faults: DeclaredFaults
+
+    def recall(self, reader: Reader, request: RecallRequest) -> Sequence[Candidate]:
+        """Return the source's candidates; raises DeclaredFault."""
+        self.faults.suffer(self.family)
+        return self.source.recall(reader, request)
 
 
 class Server:
@@ -106,7 +123,8 @@ class ReferenceTarget:
     def reset(self, runtime: RuntimeSpec) -> None:
         """Empty the database, and have a server that is set up as the scenario asks."""
         self._storage = self._open(runtime.embedder.dimension if runtime.embedder else None)
-        clear(self._storage)
+        with _told_as_lost():
+            clear(self._storage)
         self._faults.clear()
         self._runtime = runtime
         self._client = self._client_of(runtime, patience=RECALL_SECONDS)
@@ -115,14 +133,16 @@ class ReferenceTarget:
     def apply(self, operations: Sequence[Operation]) -> Refused | None:
         """Write the operations in one transaction; a refusal leaves nothing of them."""
         try:
-            seed(self._storage, operations)
+            with _told_as_lost():
+                seed(self._storage, operations)
         except WriteRefused as refused:
             return Refused(refused.code)
         return None
 
     def digest(self) -> str:
         """Return the digest of the logical rows, read back from the engine."""
-        return digest(self._storage)
+        with _told_as_lost():
+            return digest(self._storage)
 
     def prepare(self, body: bytes, *, token: str | None, headers: Mapping[str, str] = {}) -> Answer:
         """Post these bytes to the prepare operation."""
@@ -183,7 +203,8 @@ class ReferenceTarget:
     def _open(self, dimension: int | None) -> Storage:
         if dimension not in self._storages:
             storage = open_storage(self._url, dimension=dimension)
-            storage.prepare()
+            with _told_as_lost():
+                storage.prepare()
             self._storages[dimension] = storage
         return self._storages[dimension]
 
@@ -211,6 +232,18 @@ class ReferenceTarget:
         server = Server(ContextServer(application).app)
         self._servers.append((server, application))
         return Client(server.url)
+
+
+@contextmanager
+def _told_as_lost() -> Iterator[None]:
+    """Turn a database that does not answer into TargetLost, with the driver's own sentence."""
+    try:
+        yield
+    except (StorageUnreachable, SchemaRefused, DBAPIError) as error:
+        told = f"{type(error).__name__}: {error.orig if isinstance(error, DBAPIError) else error}"
+        driver = error.__cause__
+        cause = f"\n  cause: {driver.orig}" if isinstance(driver, DBAPIError) else ""
+        raise TargetLost(told + cause) from error
 
 
 class _Log(logging.Handler):

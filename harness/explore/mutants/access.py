@@ -23,7 +23,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "references not checked",
         "Referenced Scopes are read without a grant.",
         Edit("access.py", "if not all(map(self._may_read, scopes)):", "if False:"),
-        killers=("authorization/reference_grants_nothing",),
+        killers=("authorization/each_family_checks_references",),
     ),
     mutant(
         ROOM,
@@ -184,22 +184,25 @@ MUTANTS: tuple[Mutant, ...] = (
         "error echoes the name of a field",
         "A refusal names the unknown field that the caller made up.",
         Edit("contract.py", 'error["loc"][:-1] if', 'error["loc"] if'),
-        killers=("validation/refusals_repeat_nothing_of_the_request",),
+        killers=(
+            "validation/unknown_fields_are_refused_at_every_level",
+            "authorization/checks_before_the_current_scope",
+        ),
     ),
     mutant(
         ROOM,
         "header holds the Scope id",
-        "A refusal carries the Scope's id in a header.",
+        "A refusal carries the request, the Scope's id in it, in a header.",
         Edit(
             "http/server.py",
-            "async def _operation_error(_request: Request, error: Exception) -> Response:\n"
-            "    assert isinstance(error, OperationError)\n"
-            "    return _error(error.status, error.code, error.message, error.details)",
-            "async def _operation_error(_request: Request, error: Exception) -> Response:\n"
-            "    assert isinstance(error, OperationError)\n"
-            '    asked = json.loads(await _request.body() or b"{}") if error.status == 403 else {}\n'
-            '    shown = {"x-scope": ascii(asked.get("scope_id", ""))}\n'
+            "return _error(error.status, error.code, error.message, error.details)",
+            'shown = {"x-request": repr(getattr(_request.state, "body", b"")[:400])}\n'
             "    return _error(error.status, error.code, error.message, error.details, headers=shown)",
+        ),
+        Edit(
+            "http/server.py",
+            "    return bytes(body), None\n",
+            "    request.state.body = bytes(body)\n    return bytes(body), None\n",
         ),
         killers=("authorization/unreadable_and_absent_look_alike",),
     ),

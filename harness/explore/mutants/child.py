@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import runtime
-from backends import attach
+from backends import Backend, Facts, attach
+from backends.base import Info
 from harness.check.failure import Failure
 from harness.explore.mutants.verdict import Catch, Job
 from harness.run.compare import BEHAVIOUR_MISMATCH, SEED_MISMATCH
@@ -20,6 +21,44 @@ from harness.scenario.loader import load
 
 MISMATCHES = frozenset((BEHAVIOUR_MISMATCH, SEED_MISMATCH))
 INTERNAL_ERROR = 500
+
+
+class Given:
+    """An engine on which a database is there already, and stays: to make and drop one takes a second."""
+
+    def __init__(self, engine: Backend, url: str) -> None:
+        self._engine = engine
+        self._url = url
+
+    @property
+    def name(self) -> str:
+        """The engine's name."""
+        return self._engine.name
+
+    def start(self) -> None:
+        """Leave the engine as it is: another process started it."""
+
+    def check(self) -> None:
+        """Ask the engine whether it still answers."""
+        self._engine.check()
+
+    def database_url(self, name: str) -> str:  # noqa: ARG002 (whatever it is to be called)
+        """Return the database that is there; a scenario begins by emptying it."""
+        return self._url
+
+    def drop(self, name: str) -> None:
+        """Leave the database to the next child."""
+
+    def facts(self) -> Facts:
+        """Ask the engine for its facts."""
+        return self._engine.facts()
+
+    def stop(self) -> None:
+        """Leave the engine running."""
+
+    def connection_info(self) -> Info:
+        """Describe the engine."""
+        return self._engine.connection_info()
 
 
 def main() -> None:
@@ -37,7 +76,9 @@ def run(job: Job) -> Iterator[Catch]:
 
     Stops at the first that catches the mutant, unless all are asked for.
     """
-    engines = {info["backend"]: attach(info) for info in job.engines}
+    engines: dict[str, Backend] = {info["backend"]: attach(info) for info in job.engines}
+    if job.urls:
+        engines = {name: Given(engine, job.urls[name]) for name, engine in engines.items()}
     session = Session(engines, names=list(engines), target="runtime", database=job.database)
     try:
         for path in job.scenarios:

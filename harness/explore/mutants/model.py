@@ -9,6 +9,8 @@ from pathlib import Path
 SQLITE = "sqlite"
 OCEANBASE = "oceanbase"
 BOTH = (SQLITE, OCEANBASE)
+SCHEMA = frozenset(f"storage/{name}.py" for name in ("types", "tables", "schema", "vectors", "sqlite", "oceanbase"))
+"""The files that say what the tables and the connections are."""
 
 
 class NotApplicable(Exception):
@@ -42,6 +44,11 @@ class Mutant:
     backends: tuple[str, ...] = BOTH
     """The backends that must go red by themselves; every other one must stay green but for the comparison."""
 
+    @property
+    def needs_fresh_database(self) -> bool:
+        """Whether it may change what the tables are, so that it must not share them with others."""
+        return any(edit.file in SCHEMA for edit in self.edits)
+
 
 def mutant(
     room: str, name: str, sentence: str, *edits: Edit, killers: tuple[str, ...], backends: tuple[str, ...] = BOTH
@@ -59,10 +66,10 @@ def apply(wrong: Mutant, runtime: Path) -> None:
         if found != edit.times:
             raise NotApplicable(f"{edit.file} holds {edit.old!r} {found} times, not {edit.times}")
         path.write_text(source.replace(edit.old, edit.new), encoding="utf-8")
+        for compiled in path.parent.glob(f"__pycache__/{path.stem}.*"):
+            compiled.unlink()
 
 
 def copy_runtime(source: Path, folder: Path) -> Path:
-    """Copy the package into a folder, without what Python made of it, and return the copy."""
-    copy = folder / "runtime"
-    shutil.copytree(source, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    return copy
+    """Copy the package into a folder, and return the copy; what Python compiled goes along, which saves the time."""
+    return Path(shutil.copytree(source, folder / "runtime"))

@@ -1,124 +1,23 @@
-"""Faults of one engine's storage alone, which the other engine and the comparison must show."""
+"""Faults of one engine's storage alone, which its own verdict and the comparison must show."""
 
 from __future__ import annotations
 
+from harness.explore.mutants.either_engine import either
 from harness.explore.mutants.model import OCEANBASE, SQLITE, Edit, Mutant, mutant
 
-_NAMES = {SQLITE: "SQLite", OCEANBASE: "OceanBase"}
-_ELSEWHERE = {SQLITE: 'dialect.name != "mysql"', OCEANBASE: 'dialect.name == "mysql"'}
-
-
-def _shared(engine: str) -> tuple[Mutant, ...]:
-    """Return the faults that either engine's storage can have."""
-    here, named = _ELSEWHERE[engine], _NAMES[engine]
-    return (
-        mutant(
-            engine,
-            f"stale reads on {named}",
-            "An answer of the search is kept and given again after a write.",
-            Edit(
-                "storage/search.py",
-                "    hits: defaultdict[str, list[Hit]] = defaultdict(list)\n    for scope_id, artifact_id, entry_id in connection.execute(_lexical, parameters):\n        hits[scope_id].append(Hit(artifact_id, entry_id))\n    return dict(hits)\n",
-                "    hits: defaultdict[str, list[Hit]] = defaultdict(list)\n    for scope_id, artifact_id, entry_id in connection.execute(_lexical, parameters):\n        hits[scope_id].append(Hit(artifact_id, entry_id))\n"
-                f"    if connection.{here}:\n"
-                "        return _kept.setdefault(repr((id(connection.engine), parameters)), dict(hits))\n"
-                "    return dict(hits)\n\n\n"
-                "_kept: dict[str, Hits] = {}\n",
-            ),
-            killers=("consistency/a_write_is_visible_at_once",),
-            backends=(engine,),
-        ),
-        mutant(
-            engine,
-            f"long bodies cut on {named}",
-            "A body is stored up to 65,535 bytes and no further.",
-            Edit(
-                "storage/types.py",
-                "return None if value is None else value.encode()",
-                f"return None if value is None else value.encode()[: 65_535 if {here} else None]",
-            ),
-            killers=("bugs/long_bodies_keep_their_length",),
-            backends=(engine,),
-        ),
-        mutant(
-            engine,
-            f"trailing blanks of bodies lost on {named}",
-            "A body loses the blanks at its end when it is written.",
-            Edit(
-                "storage/types.py",
-                "return None if value is None else value.encode()",
-                f'return None if value is None else (value.rstrip(" ") if {here} else value).encode()',
-            ),
-            killers=("escaping/blank_lines_and_trailing_blanks_stay",),
-            backends=(engine,),
-        ),
-        mutant(
-            engine,
-            f"line ends of bodies changed on {named}",
-            "CRLF is read back as LF.",
-            Edit(
-                "storage/types.py",
-                'bytes(value).decode("utf-8", "ignore")',
-                f'bytes(value).decode("utf-8", "ignore").replace("\\r\\n", "\\n" if {here} else "\\r\\n")',
-            ),
-            killers=("exact_reads/stored_text_comes_back_unchanged",),
-            backends=(engine,),
-        ),
-        mutant(
-            engine,
-            f"ids composed on {named}",
-            "An id is stored in its normal form, so that two of them are one.",
-            Edit("storage/types.py", "from typing import Any\n", "import unicodedata\nfrom typing import Any\n"),
-            Edit(
-                "storage/types.py",
-                "        return value.encode() if value is not None",
-                f'        value = unicodedata.normalize("NFC", value) if value and {here} else value\n'
-                "        return value.encode() if value is not None",
-            ),
-            killers=("bugs/entry_ids_that_differ_in_case_or_accent", "bugs/scope_ids_that_differ_in_case_or_accent"),
-            backends=(engine,),
-        ),
-        mutant(
-            engine,
-            f"index not cleaned on {named}",
-            "The words of a retired or revised entry stay in the index.",
-            Edit(
-                "storage/index.py",
-                "        listed = list(keys)\n",
-                f"        listed = [] if self._connection.{here} else list(keys)\n",
-            ),
-            killers=("bugs/index_follows_the_head", "consistency/revised_and_retired_entries_change_at_once"),
-            backends=(engine,),
-        ),
-        mutant(
-            engine,
-            f"last posting lost on {named}",
-            "The last word of each item, in their order, does not reach the index.",
-            Edit(
-                "storage/index.py",
-                "for token in found]",
-                f"for token in (found[:-1] if self._connection.{here} else found)]",
-            ),
-            killers=("bugs/hyphens_dots_and_words_of_a_query_language",),
-            backends=(engine,),
-        ),
-        mutant(
-            engine,
-            f"texts read a byte short on {named}",
-            "A text is read from its second byte on where only its beginning is needed.",
-            Edit(
-                "storage/reads.py",
-                'StoredText(row.text or "", row.size, bool(row.blank)),\n            )\n        return found\n\n    def documents',
-                f'StoredText((row.text or "")[1 if self._connection.{here} else 0 :], row.size, bool(row.blank)),\n'
-                "            )\n        return found\n\n    def documents",
-            ),
-            killers=("grouping/guide_example_in_english",),
-            backends=(engine,),
-        ),
-    )
-
-
 _ON_SQLITE: tuple[Mutant, ...] = (
+    mutant(
+        SQLITE,
+        "writes without a transaction on SQLite",
+        "Each statement of a write is committed by itself, so that a refused write leaves its beginning.",
+        Edit(
+            "storage/sqlite.py",
+            '        connection.exec_driver_sql("BEGIN IMMEDIATE" if immediate else "BEGIN")',
+            '        if not immediate:\n            connection.exec_driver_sql("BEGIN")',
+        ),
+        killers=("consistency/a_refused_write_leaves_nothing", "bugs/refused_write_leaves_nothing"),
+        backends=(SQLITE,),
+    ),
     mutant(
         SQLITE,
         "case-folding identity on SQLite",
@@ -180,6 +79,21 @@ _ON_SQLITE: tuple[Mutant, ...] = (
 _ON_OCEANBASE: tuple[Mutant, ...] = (
     mutant(
         OCEANBASE,
+        "writes without a transaction on OceanBase",
+        "Each statement of a write is committed by itself, so that a refused write leaves its beginning.",
+        Edit(
+            "storage/__init__.py",
+            "connection.execution_options(**{sqlite.IMMEDIATE: True})",
+            "connection.execution_options(\n"
+            "                **{sqlite.IMMEDIATE: True},\n"
+            '                **({"isolation_level": "AUTOCOMMIT"} if connection.dialect.name == "mysql" else {}),\n'
+            "            )",
+        ),
+        killers=("consistency/a_refused_write_leaves_nothing", "bugs/refused_write_leaves_nothing"),
+        backends=(OCEANBASE,),
+    ),
+    mutant(
+        OCEANBASE,
         "case-folding identity on OceanBase",
         "Identity columns have the default collation, which merges case, accents and blanks.",
         Edit("storage/types.py", "MEDIUMBLOB, VARBINARY\n", "MEDIUMBLOB, VARCHAR\n"),
@@ -226,5 +140,5 @@ _ON_OCEANBASE: tuple[Mutant, ...] = (
     ),
 )
 
-ON_SQLITE = (*_ON_SQLITE, *_shared(SQLITE))
-ON_OCEANBASE = (*_ON_OCEANBASE, *_shared(OCEANBASE))
+ON_SQLITE = (*_ON_SQLITE, *either(SQLITE))
+ON_OCEANBASE = (*_ON_OCEANBASE, *either(OCEANBASE))

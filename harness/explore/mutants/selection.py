@@ -77,7 +77,7 @@ MUTANTS: tuple[Mutant, ...] = (
             "kept.setdefault(candidate.citation, candidate)",
             'kept.setdefault(getattr(candidate.citation, "entry_id", candidate.citation), candidate)',
         ),
-        killers=("exact_reads/twin_scopes_see_their_own_text",),
+        killers=("bugs/one_entry_once_and_equal_texts_twice",),
     ),
     mutant(
         ROOM,

@@ -22,6 +22,9 @@ class Job:
     scenarios: list[str]
     engines: list[dict[str, str]]
     database: str
+    """The name of the databases that the child makes and drops, where none are given."""
+    urls: dict[str, str]
+    """A database for each engine that others use before and after, with tables made by the unchanged runtime."""
     backends: list[str]
     """The backends that are expected to go red."""
     everything: bool = False
