@@ -6,12 +6,14 @@ BIN := $(ENVIRONMENT)/bin
 INSTALLED := $(ENVIRONMENT)/installed
 SOURCES := runtime backends harness bench tests
 
-.PHONY: help install backend-test test check format bench lock clean
+.PHONY: help install backend-test test check explore mutants bench format lock clean
 
 help:
 	@echo "make backend-test   run every scenario on SQLite and OceanBase"
 	@echo "make test           the tests of runtime, backends and harness"
 	@echo "make check          lint, format, strict types, scenario files"
+	@echo "make explore        500 generated worlds on both engines"
+	@echo "make mutants        wrong implementations, and what catches each"
 	@echo "make bench          measure against the bounds, write results/bench.json"
 	@echo "make format         format the sources"
 	@echo "make lock           lock the dependencies anew"
@@ -38,6 +40,12 @@ check: $(INSTALLED)
 	@$(BIN)/ruff format --check $(SOURCES)
 	@$(BIN)/mypy
 	@$(BIN)/harness lint scenarios
+
+explore: $(INSTALLED)
+	@$(BIN)/harness explore --count 500 --seed 1
+
+mutants: $(INSTALLED)
+	@$(BIN)/python -m harness.explore.mutants
 
 bench: $(INSTALLED)
 	@$(BIN)/python -m bench

@@ -1,4 +1,4 @@
-"""The command line: run, lint, schema, new, doctor."""
+"""The command line: run, sweep, lint, schema, new, doctor; explore and shrink are in cli_explore.py."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Annotated
 import pytest
 import typer
 
-from backends import BACKENDS
+from harness.cli_explore import explore, known_backends, shrink
 from harness.doctor import examine
-from harness.errors import HarnessError, UnknownNames
+from harness.errors import HarnessError
 from harness.plugin import LEDGER, RUN, SUFFIXES
 from harness.scenario.loader import load
 from harness.scenario.schema import PATH as SCHEMA
@@ -142,6 +142,16 @@ class _Witness:
         return run is not None and (run.is_incomplete or bool(run.unreadable))
 
 
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def sweep(context: typer.Context) -> None:
+    """Run scenarios with every prepare asked again at each budget where its answer can change; options as of run."""
+    raise typer.Exit(run_pytest(["--sweep", "budget", *context.args]))
+
+
+app.command()(explore)
+app.command()(shrink)
+
+
 @app.command()
 def lint(
     paths: Annotated[list[Path] | None, typer.Argument(help="files or folders; default: scenarios")] = None,
@@ -193,10 +203,7 @@ def doctor(
     oceanbase_url: Annotated[str | None, typer.Option(help="an OceanBase that somebody runs")] = None,
 ) -> None:
     """Say what is installed, which engines can start, and what they are."""
-    names = backend or list(BACKENDS)
-    unknown = [name for name in names if name not in BACKENDS]
-    if unknown:
-        raise UnknownNames("backend", unknown, BACKENDS)
+    names = known_backends(backend)
     unwell = 0
     for finding in examine(names, oceanbase_url=oceanbase_url):
         unwell += not finding.well

@@ -11,6 +11,7 @@ import tempfile
 import uuid
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help=f"run again with near-identical twins, `all` or some of {','.join(ALL_TWINS)}",
     )
     group.addoption("--shuffle", metavar="SEED", help="run again with the rows seeded in an order drawn by this seed")
+    group.addoption("--sweep", choices=["budget"], help="ask every prepare again at each budget that matters")
     parser.addini("scenarios", "folders whose YAML files are scenarios", type="args", default=["scenarios"])
 
 
@@ -218,6 +220,8 @@ class ScenarioFile(pytest.File):
         """Read the file, and make an item for each backend."""
         loaded = load(self.path)
         check_steps(self.config.stash[RUN].ledger, loaded)
+        if self.config.getoption("--sweep"):
+            loaded = replace(loaded, scenario=loaded.scenario.model_copy(update={"sweep": "budget"}))
         for tag in loaded.scenario.tags:
             # A tag is known because a scenario has it.
             self.config.addinivalue_line("markers", f"{tag}: scenarios with this tag")

@@ -163,10 +163,7 @@ def _saved(search: _Search, number: int, out_dir: Path, *, is_flaky: bool) -> Ex
         plain = reduced(search.runner, plain, finding, search.backends, path=path).plain
     explore_command = f"harness explore --count {search.examples} --seed {number}"
     backends = "".join(f" --backend {name}" for name in search.backends)
-    comments = [
-        f"found by `{explore_command}{backends}` (hypothesis {hypothesis.__version__}):",
-        f"{finding}",
-    ]
+    comments = [f"found by `{explore_command}{backends}` (hypothesis {hypothesis.__version__}): {finding}"]
     plain = {**plain, "scenario": f"{' in '.join(finding.kind)}, in a generated world".replace('"', "")}
     write(path, text_of(plain, comments=comments, schema=schema_for(path)))
     again = find(search.runner, load(path), search.backends)

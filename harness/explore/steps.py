@@ -23,7 +23,7 @@ _MANY = 1_048_577
 def scenarios(draw: st.DrawFn) -> Plain:
     """Draw a whole scenario as plain values, each step with what it must be answered with."""
     head, names = draw(worlds())
-    moment = Moment({"scenario": "a generated world", "why": "what always holds, and the oracle", **head})
+    moment = Moment({"scenario": "a generated world", **head})
     _prepare(draw, moment)
     for _ in range(draw(st.integers(0, _MOST_STEPS))):
         _change(draw, moment, names)

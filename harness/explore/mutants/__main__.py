@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import secrets
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack, closing
 from typing import Annotated
 
 import typer
@@ -35,8 +35,9 @@ def score(
     """
     chosen = _chosen(only)
     started = time.perf_counter()
-    with started_engines(oceanbase_url=oceanbase_url) as engines:
-        children = Children(engines, secrets.token_hex(4))
+    with ExitStack() as stack:
+        engines = stack.enter_context(started_engines(oceanbase_url=oceanbase_url))
+        children = stack.enter_context(closing(Children(engines)))
         killers = check_unchanged(children, chosen)
         print(f"{killers} killers are green on the unchanged runtime", flush=True)
         results = judge_all(

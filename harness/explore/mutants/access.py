@@ -73,8 +73,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "Whoever asks for an absent Scope learns that it is absent.",
         Edit(
             "access.py",
-            'if not scopes and (self.mode == "disabled" or (self.principal is not None and self.principal.administrator)):',
-            "if not scopes:",
+            'self.mode == "disabled" or (self.principal is not None and self.principal.administrator)',
+            "True",
         ),
         killers=("authorization/unreadable_and_absent_look_alike",),
     ),

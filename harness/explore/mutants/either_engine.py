@@ -18,12 +18,11 @@ def either(engine: str) -> tuple[Mutant, ...]:
             "An answer of the search is kept and given again after a write.",
             Edit(
                 "storage/search.py",
-                "    hits: defaultdict[str, list[Hit]] = defaultdict(list)\n    for scope_id, artifact_id, entry_id in connection.execute(_lexical, parameters):\n        hits[scope_id].append(Hit(artifact_id, entry_id))\n    return dict(hits)\n",
-                "    hits: defaultdict[str, list[Hit]] = defaultdict(list)\n    for scope_id, artifact_id, entry_id in connection.execute(_lexical, parameters):\n        hits[scope_id].append(Hit(artifact_id, entry_id))\n"
+                "    return dict(hits)\n\n\ndef search_vectors",
                 f"    if connection.{here}:\n"
                 "        return _kept.setdefault(repr((id(connection.engine), parameters)), dict(hits))\n"
                 "    return dict(hits)\n\n\n"
-                "_kept: dict[str, Hits] = {}\n",
+                "_kept: dict[str, Hits] = {}\n\n\ndef search_vectors",
             ),
             killers=("consistency/a_write_is_visible_at_once",),
             backends=(engine,),
@@ -108,9 +107,9 @@ def either(engine: str) -> tuple[Mutant, ...]:
             "A text is read from its second byte on where only its beginning is needed.",
             Edit(
                 "storage/reads.py",
-                'StoredText(row.text or "", row.size, bool(row.blank)),\n            )\n        return found\n\n    def documents',
+                'StoredText(row.text or "", row.size, bool(row.blank)),\n            )\n',
                 f'StoredText((row.text or "")[1 if self._connection.{here} else 0 :], row.size, bool(row.blank)),\n'
-                "            )\n        return found\n\n    def documents",
+                "            )\n",
             ),
             killers=("grouping/guide_example_in_english",),
             backends=(engine,),

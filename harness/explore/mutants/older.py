@@ -108,8 +108,10 @@ MUTANTS: tuple[Mutant, ...] = (
         "A lowered total of the Runtime shortens the older output.",
         Edit(
             "application.py",
-            "envelope.build(candidates, scope_id",
-            "envelope.build({family: found[: application._max_entries] for family, found in candidates.items()}, scope_id",
+            "            return envelope.build(candidates, scope_id",
+            "            most = application._max_entries\n"
+            "            candidates = {family: found[:most] for family, found in candidates.items()}\n"
+            "            return envelope.build(candidates, scope_id",
         ),
         killers=("legacy/total_of_the_runtime_does_not_touch_the_older_output",),
     ),

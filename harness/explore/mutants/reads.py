@@ -16,7 +16,8 @@ MUTANTS: tuple[Mutant, ...] = (
             "    table = tables.fields\n",
             "    table, heads = tables.fields, tables.artifacts\n"
             "    here = (heads.c.scope_id == address.scope_id, heads.c.family == address.family)\n"
-            "    head = connection.scalar(select(heads.c.head_revision).where(*here, heads.c.artifact_id == address.artifact_id))\n"
+            "    here = (*here, heads.c.artifact_id == address.artifact_id)\n"
+            "    head = connection.scalar(select(heads.c.head_revision).where(*here))\n"
             "    address = Address(address.scope_id, address.family, address.artifact_id, head or 0)\n",
         ),
         killers=("exact_reads/old_revisions_of_three_families_stay_readable",),

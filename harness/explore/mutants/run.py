@@ -12,10 +12,11 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
+from queue import SimpleQueue
 
-from backends import BACKENDS, create
+from backends import BACKENDS, Backend, create
 from harness.errors import HarnessError
 from harness.explore.mutants.model import Mutant, NotApplicable, apply, copy_runtime
 from harness.explore.mutants.verdict import Catch, Job, Result
@@ -32,51 +33,86 @@ class ChildBroken(Exception):
     """A child that ended without an answer: the copy was not imported, could not be, or hung."""
 
 
-@dataclass(frozen=True, slots=True)
 class Children:
     """Starts a process for each copy of the runtime, on shared engines."""
 
-    engines: list[dict[str, str]]
-    run: str
-    scenarios: Path = SCENARIOS
+    def __init__(self, engines: Sequence[Backend], *, scenarios: Path = SCENARIOS) -> None:
+        self.scenarios = scenarios
+        self._engines = tuple(engines)
+        self._infos = [engine.connection_info() for engine in engines]
+        self._run = secrets.token_hex(4)
+        # As many sets of databases as children run at once.
+        self._urls: SimpleQueue[dict[str, str]] = SimpleQueue()
+        for database in self._databases:
+            self._urls.put({engine.name: engine.database_url(database) for engine in engines})
 
-    def ask(self, copy: Path, scenarios: Sequence[str], backends: Sequence[str], *, everything: bool) -> list[Catch]:
-        """Run these scenarios on a copy, and return what was red; raises ChildBroken."""
-        database = f"pch_{self.run}_{secrets.token_hex(4)}"
-        job = Job(str(copy), str(self.scenarios), list(scenarios), self.engines, database, list(backends), everything)
-        # -P keeps the working directory out of the path, so that the copy's folder is its first place.
-        path = os.pathsep.join((str(copy.parent), str(CHECKOUT)))
-        command = [sys.executable, "-P", "-m", "harness.explore.mutants.child"]
+    def ask(
+        self, copy: Path, scenarios: Sequence[str], backends: Sequence[str], *, everything: bool, fresh: bool = False
+    ) -> list[Catch]:
+        """Run these scenarios on a copy, and return what was red; raises ChildBroken.
+
+        `fresh` gives the copy databases of its own, whose tables it makes.
+        """
+        urls = self._urls.get()
+        job = Job(
+            runtime=str(copy),
+            root=str(self.scenarios),
+            scenarios=list(scenarios),
+            engines=self._infos,
+            database=f"pch_{self._run}_{secrets.token_hex(4)}",
+            urls={} if fresh else urls,
+            backends=list(backends),
+            everything=everything,
+        )
         try:
-            done = subprocess.run(
-                command,
-                input=json.dumps(asdict(job)),
-                env={**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"},
-                capture_output=True,
-                text=True,
-                timeout=PATIENCE_SECONDS,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            raise ChildBroken(f"no answer within {PATIENCE_SECONDS} s") from None
-        if done.returncode != 0:
-            last = done.stderr.strip().splitlines()[-1:] or ["no message"]
-            raise ChildBroken(f"the child ended with code {done.returncode}: {last[0]}")
-        return [Catch(**json.loads(line)) for line in done.stdout.splitlines()]
+            return _answer(job, copy)
+        finally:
+            self._urls.put(urls)
+
+    def close(self) -> None:
+        """Drop the shared databases."""
+        for engine in self._engines:
+            for database in self._databases:
+                engine.drop(database)
+
+    @property
+    def _databases(self) -> list[str]:
+        return [f"pch_{self._run}_{number}" for number in range(PARALLEL)]
+
+
+def _answer(job: Job, copy: Path) -> list[Catch]:
+    # -P keeps the working directory out of the path, so that the copy's folder is its first place.
+    path = os.pathsep.join((str(copy.parent), str(CHECKOUT)))
+    try:
+        done = subprocess.run(
+            [sys.executable, "-P", "-m", "harness.explore.mutants.child"],
+            input=json.dumps(asdict(job)),
+            env={**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"},
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise ChildBroken(f"no answer within {PATIENCE_SECONDS} s") from None
+    if done.returncode != 0:
+        last = done.stderr.strip().splitlines()[-1:] or ["no message"]
+        raise ChildBroken(f"the child ended with code {done.returncode}: {last[0]}")
+    return [Catch(**json.loads(line)) for line in done.stdout.splitlines()]
 
 
 @contextmanager
-def started_engines(*, oceanbase_url: str | None = None) -> Iterator[list[dict[str, str]]]:
-    """Start every backend once, and yield how a child reaches each; raises EngineError."""
+def started_engines(*, oceanbase_url: str | None = None) -> Iterator[list[Backend]]:
+    """Start every backend once, and yield them; raises EngineError."""
     with ExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="powercontext-mutants-")))
-        infos = []
+        engines: list[Backend] = []
         for name in BACKENDS:
             engine = create(name, oceanbase_url=oceanbase_url, run_directory=directory)
             stack.callback(engine.stop)
             engine.start()
-            infos.append(engine.connection_info())
-        yield infos
+            engines.append(engine)
+        yield engines
 
 
 def corpus(folder: Path = SCENARIOS) -> list[str]:
@@ -117,7 +153,8 @@ def judge(wrong: Mutant, children: Children, *, everything: bool = False) -> Res
     with _copy() as copy:
         try:
             apply(wrong, copy)
-            red = children.ask(copy, order, wrong.backends, everything=everything)
+            fresh = wrong.needs_fresh_database
+            red = children.ask(copy, order, wrong.backends, everything=everything, fresh=fresh)
         except NotApplicable as reason:
             return Result(wrong, "NOT APPLICABLE", reason=str(reason), seconds=time.perf_counter() - started)
         except ChildBroken as broken:

@@ -175,7 +175,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "The references of a referenced Scope are read as well.",
         Edit(
             "storage/reads.py",
-            "    referenced = select(references.c.target_id, references.c.position).where(references.c.scope_id == scope_id)\n",
+            "    referenced = select(references.c.target_id, references.c.position)"
+            ".where(references.c.scope_id == scope_id)\n",
             "    direct = references.alias()\n"
             "    near = select(direct.c.target_id).where(direct.c.scope_id == scope_id)\n"
             "    referenced = select(references.c.target_id, references.c.position).where(\n"

@@ -95,7 +95,8 @@ MUTANTS: tuple[Mutant, ...] = (
         Edit(
             "text.py",
             'return LINE_PREFIX + data.replace(b"\\n", b"\\n" + LINE_PREFIX)',
-            'return (LINE_PREFIX + data.replace(b"\\n", b"\\n" + LINE_PREFIX)).replace(b"\\n" + LINE_PREFIX + b"\\n", b"\\n\\n")',
+            'block = LINE_PREFIX + data.replace(b"\\n", b"\\n" + LINE_PREFIX)\n'
+            '    return block.replace(b"\\n" + LINE_PREFIX + b"\\n", b"\\n\\n")',
         ),
         killers=("escaping/blank_lines_and_trailing_blanks_stay",),
     ),

@@ -102,7 +102,7 @@ MUTANTS: tuple[Mutant, ...] = (
             "query: Annotated[\n"
             "        str,\n"
             "        Field(min_length=1),\n"
-            '        AfterValidator(lambda query: _not_blank(query if len(query.encode()) <= MAX_QUERY_CHARACTERS else "")),\n'
+            '        AfterValidator(lambda query: _not_blank(query if len(query.encode()) <= 8192 else "")),\n'
             "    ]",
         ),
         killers=("validation/query_has_1_to_8192_characters", "bugs/query_is_measured_in_characters"),
