@@ -89,13 +89,18 @@ def may_be_shown(prepared: Prepared, text: StoredText, *, region: str = "respons
 
 
 def _said(prepared: Prepared) -> str:
-    """Return all strings of the answer, decoded, those of the older output's inner JSON too."""
-    if prepared.answer.json is None:
+    """Return what the answer says beside its fixed frame: all strings, decoded, of a prepared text the bodies.
+
+    A text that can be taken apart holds nothing else but the frame and its citations, which are judged elsewhere; a
+    stored text that imitates the frame is no leak.
+    """
+    value = prepared.answer.json
+    if value is None:
         return prepared.answer.body.decode("utf-8", errors="replace")
-    inner = []
-    if isinstance(prepared.delivered, Delivered) and prepared.delivered.form == "older":
-        inner = [item.body_text for item in prepared.delivered.items]
-    return "\n".join([*strings(prepared.answer.json), *inner])
+    if not isinstance(prepared.delivered, Delivered) or not isinstance(value, dict):
+        return "\n".join(strings(value))
+    around = {name: part for name, part in value.items() if name != "content"}
+    return "\n".join([*strings(around), *(item.body_text for item in prepared.delivered.items)])
 
 
 def _unexplained(prepared: Prepared, parts: set[str], *, region: str) -> str | None:

@@ -73,5 +73,17 @@ def _difference(theirs: StepResult, ours: StepResult, reference: str, backend: s
         difference = first_difference(theirs.body, ours.body)
         difference = difference and replace(difference, region="response")
     assert difference is not None
-    message = f"{backend} differs from {reference} at {difference}"
+    message = f"{_dissent(theirs, ours, reference, backend)} at {difference}"
     return Failure(BEHAVIOUR_MISMATCH, difference.region, difference.expected, difference.got, message)
+
+
+def _dissent(theirs: StepResult, ours: StepResult, reference: str, backend: str) -> str:
+    """Say who dissents, as far as the oracle knows."""
+    wrong = [any(failure.kind == "oracle" for failure in step.failures) for step in (theirs, ours)]
+    match wrong:
+        case [False, True]:
+            return f"{reference} as predicted, {backend} differs"
+        case [True, False]:
+            return f"{backend} as predicted, {reference} differs"
+        case _:
+            return f"{backend} differs from {reference}"

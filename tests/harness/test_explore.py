@@ -15,6 +15,7 @@ from harness.explore.writing import lines_in
 from harness.scenario.loader import load
 
 BOTH = ("sqlite", "oceanbase")
+_SECONDS = 240
 
 _PREAMBLE = """\
 import sys
@@ -70,7 +71,14 @@ def place(tmp_path: Path) -> Iterator[Place]:
 
 
 def python(place: Place, script: str, *words: str) -> Ended:
-    return place.end(place.start(sys.executable, "-c", _PREAMBLE + script, *words))
+    process = place.start(sys.executable, "-c", _PREAMBLE + script, *words)
+    try:
+        # Shrinking takes longer than the other commands that a place runs.
+        output, _ = process.communicate(timeout=_SECONDS)
+    finally:
+        process.kill()
+        process.wait()
+    return Ended(process.returncode, output.decode("utf-8", "replace"))
 
 
 def test_a_right_build_passes_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

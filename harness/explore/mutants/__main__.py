@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from backends import EngineError
-from harness.errors import HarnessError, UnknownNames
+from harness.errors import HarnessError, did_you_mean
 from harness.explore.mutants import report
 from harness.explore.mutants.catalogue import MUTANTS
 from harness.explore.mutants.model import Mutant
@@ -54,7 +54,7 @@ def _chosen(only: Sequence[str] | None) -> Sequence[Mutant]:
     names = [wrong.name for wrong in MUTANTS]
     unknown = [name for name in only or () if name not in names]
     if unknown:
-        raise UnknownNames("mutant", unknown, names)
+        raise HarnessError("unknown_mutant", f'unknown mutant "{unknown[0]}"', hint=did_you_mean(unknown[0], names))
     return [wrong for wrong in MUTANTS if not only or wrong.name in only]
 
 

@@ -129,6 +129,20 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     mutant(
         ROOM,
+        "an exceeded time-out is empty",
+        "A family whose recall takes too long has no candidates, instead of failing the request.",
+        Edit("application.py", "            raise ServiceUnavailable from None\n", "            return ()\n"),
+        killers=("faults/a_family_that_hangs_is_given_up",),
+    ),
+    mutant(
+        ROOM,
+        "time-out of a hundredth",
+        "A recall that is slow, and within its time-out, is given up.",
+        Edit("application.py", "timeout=self._recall_timeout)", "timeout=self._recall_timeout / 100)"),
+        killers=("faults/a_slow_family_is_waited_for",),
+    ),
+    mutant(
+        ROOM,
         "every family is recalled",
         "Families that the request does not select are recalled too, and fail it.",
         Edit(
