@@ -7,6 +7,7 @@ side of was left out would look like agreement.
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
@@ -93,16 +94,21 @@ class Session:
             self._engines[backend].drop(self._database)
 
     def _ready(self, backend: str) -> Target:
-        """Return the target on a backend, on this process's own database there; raises EngineError."""
+        """Return the target on a backend, on this process's own database there; raises EngineError, TargetLost."""
         if backend not in self._targets:
             started = time.perf_counter()
             engine = self._engines[backend]
             try:
-                engine.start()
-            except EngineError as error:
-                self._faults[backend] = ("missing", str(error))
-                raise
-            self._targets[backend] = TARGETS[self._target](backend, engine.database_url(self._database))
+                # A warning while an engine opens is a fault that has not shown itself yet.
+                with warnings.catch_warnings():
+                    warnings.simplefilter("error")
+                    engine.start()
+                    url = engine.database_url(self._database)
+            except (EngineError, Warning) as error:
+                told = str(error) if isinstance(error, EngineError) else f"the engine opens with a warning: {error}"
+                self._faults[backend] = ("missing", told)
+                raise TargetLost(told) from error
+            self._targets[backend] = TARGETS[self._target](backend, url)
             self.start_seconds[backend] = time.perf_counter() - started
         return self._targets[backend]
 
@@ -127,7 +133,7 @@ class Session:
             except EngineError as error:
                 self._faults.setdefault(backend, ("engine fault", str(error)))
             except TargetLost as error:
-                if not self._is_lost(backend):
+                if backend not in self._faults and not self._is_lost(backend):
                     return Outcome(**known, verdict="engine fault", reason=str(error))
             else:
                 # A contract that is broken may be no more than the engine's end.

@@ -8,6 +8,8 @@ from runtime.artifacts import Family
 
 SLOW_SECONDS = 0.05
 """How long a slow recall takes longer: noticeable, and far below any time-out."""
+RECALL_SECONDS = 5.0
+"""The recall time-out of SPEC.md 2."""
 PATIENCE_SECONDS = 0.5
 """The recall time-out of a server on which a hang is declared, so that a scenario need not wait for the usual one."""
 
@@ -26,6 +28,11 @@ class DeclaredFaults:
     def declare(self, family: Family, kind: str) -> None:
         """Let a family fail from now on, or end its fault by `none`."""
         self._kinds[family] = kind
+
+    @property
+    def patience_seconds(self) -> float:
+        """The recall time-out that a server should have now."""
+        return PATIENCE_SECONDS if "hang" in self._kinds.values() else RECALL_SECONDS
 
     def clear(self) -> None:
         """End all faults; whoever hangs goes on."""

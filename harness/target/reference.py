@@ -18,7 +18,7 @@ from backends.seeding import clear, digest, seed
 from harness.scenario.model import RuntimeSpec, Scenario
 from harness.target.base import Answer, Refused, TargetLost
 from harness.target.client import Client
-from harness.target.faults import PATIENCE_SECONDS, DeclaredFaults
+from harness.target.faults import DeclaredFaults
 from runtime.application import ContextApplication
 from runtime.artifacts import Citation, Family
 from runtime.builder import Candidate
@@ -26,9 +26,6 @@ from runtime.errors import SchemaRefused, StorageUnreachable, WriteRefused
 from runtime.http.server import ContextServer
 from runtime.recall import RecallRequest, RecallSource, RerankedHit, default_sources
 from runtime.storage import Reader, Storage, open_storage
-
-RECALL_SECONDS = 5.0
-"""The recall time-out of SPEC.md 2."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +124,7 @@ class ReferenceTarget:
             clear(self._storage)
         self._faults.clear()
         self._runtime = runtime
-        self._client = self._client_of(runtime, patience=RECALL_SECONDS)
+        self._client = self._client_of(runtime)
         self._log.take()
 
     def apply(self, operations: Sequence[Operation]) -> Refused | None:
@@ -165,15 +162,14 @@ class ReferenceTarget:
     def fault(self, family: Family, kind: str) -> None:
         """Let the recall of a family fail from now on: `error`, `hang`, `slow`, or `none` again."""
         self._faults.declare(family, kind)
-        if kind == "hang":
-            self._client = self._client_of(self._runtime, patience=PATIENCE_SECONDS)
+        self._client = self._client_of(self._runtime)
 
     def restart(self) -> None:
         """Stop all servers and start one again on the same database; declared faults stay declared."""
         dimension = self._runtime.embedder.dimension if self._runtime.embedder else None
         self._stop()
         self._storage = self._open(dimension)
-        self._client = self._client_of(self._runtime, patience=RECALL_SECONDS)
+        self._client = self._client_of(self._runtime)
 
     def log(self) -> str:
         """Return what the servers have logged since it was last asked, or since the last reset."""
@@ -208,7 +204,8 @@ class ReferenceTarget:
             self._storages[dimension] = storage
         return self._storages[dimension]
 
-    def _client_of(self, runtime: RuntimeSpec, *, patience: float) -> Client:
+    def _client_of(self, runtime: RuntimeSpec) -> Client:
+        patience = self._faults.patience_seconds
         key = f"{patience} {runtime.model_dump_json()}"
         if key not in self._clients:
             self._clients[key] = self._serve(runtime, patience)
