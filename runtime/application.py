@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import contextmanager
 from typing import Any
@@ -29,6 +30,9 @@ from runtime.storage import Principal, Reader, ScopeAccess, Storage
 
 log = logging.getLogger("runtime")
 
+MOST_GIVEN_UP = 8
+"""How many recalls of one family may hang before further ones are refused at once: the connections are for all."""
+
 READS_REFERENCES: frozenset[Family] = frozenset({MEMORY, EXPERIENCE, PROFILE})
 """The families that read referenced Scopes; Topic Memory reads the current one alone."""
 
@@ -51,6 +55,8 @@ class ContextApplication:
         self._max_entries = max_entries
         self._recall_timeout = recall_timeout_seconds
         self._recalls = ThreadPoolExecutor(thread_name_prefix="recall", max_workers=64)
+        self._given_up: dict[Family, set[Future[Any]]] = defaultdict(set)
+        """The recalls of each family that were given up and still run; each holds a connection."""
 
     @contextmanager
     def session(self) -> Iterator[Session]:
@@ -80,11 +86,16 @@ class ContextApplication:
         source = self._sources.get(family)
         if source is None:
             return ()
+        if len(self._given_up[family]) >= MOST_GIVEN_UP:
+            log.warning("recall of %s hangs already %d times", family, MOST_GIVEN_UP)
+            raise ServiceUnavailable
         future = self._recalls.submit(source.recall, reader, request)
         try:
             return future.result(timeout=self._recall_timeout)
         except FutureTimeout:
             reader.busy = future
+            self._given_up[family].add(future)
+            future.add_done_callback(self._given_up[family].discard)
             log.warning("recall of %s took longer than %s s", family, self._recall_timeout)
             raise ServiceUnavailable from None
         except Exception as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Set
 
-from runtime.storage.tokenizer import first_match, tokens
+from runtime.storage.tokenizer import count_held, first_match
 
 MAX_CHARACTERS = 240
 BEFORE_MATCH = 120
@@ -21,10 +21,13 @@ def snippet(detail: str, wanted: Set[str]) -> str | None:
     if not wanted:
         return None
     best, most = "", 0
-    for line in _LINE_BREAK.split(detail):
-        found = len(tokens(line) & wanted)
+    # Each distinct line once, in the order of their first: of equal ones the first is wanted.
+    for line in dict.fromkeys(_LINE_BREAK.split(detail)):
+        found = count_held(line, wanted)
         if found > most:
             best, most = line, found
+            if most == len(wanted):
+                break
     if most == 0:
         return None
     if len(best) <= MAX_CHARACTERS:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from http import HTTPStatus
 from typing import Any
 
 from backends.operations import Operation
@@ -194,9 +195,8 @@ class _Run:
             with self._times.timed("request"):
                 answer = self._target.read(item.citation, token=token)
             with self._times.timed("check"):
-                if step.expect.http is not None or step.expect.error is not None:
-                    failures += judge(step.expect, answer, surroundings=self._surroundings(item.scope_id))
-                else:
+                failures += judge(step.expect, answer, surroundings=self._surroundings(item.scope_id))
+                if (step.expect.http or HTTPStatus.OK) < HTTPStatus.BAD_REQUEST:
                     failures += check_read(item.citation, answer, self._world)
         if not items:
             failures.append(Failure("read", "response", "something cited", "nothing", "there is nothing to read"))

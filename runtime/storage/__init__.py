@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from sqlalchemy import Engine
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import DatabaseError, DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from runtime.errors import StorageUnreachable, WriteRefused
@@ -92,8 +92,9 @@ def _told_apart() -> Iterator[None]:
     except DBAPIError as error:
         if oceanbase.is_conflict(error) or sqlite.is_conflict(error):
             raise WriteRefused("revision_conflict", "Another writer was faster.") from error
-        lost = isinstance(error, OperationalError | InterfaceError) or error.connection_invalidated
-        if lost or oceanbase.is_gone(error):
+        # A DatabaseError of no closer kind is a database that is damaged.
+        lost = isinstance(error, OperationalError | InterfaceError) or type(error) is DatabaseError
+        if lost or error.connection_invalidated or oceanbase.is_gone(error):
             raise StorageUnreachable(type(error).__name__) from error
         raise
     except PoolTimeout as error:

@@ -25,10 +25,15 @@ def open_engine(url: str, *, timeout_seconds: float) -> Engine:
     if parsed.database in (None, "", ":memory:"):
         # SQLite would give every connection a database of its own.
         raise UrlRefused(f"the database URL names no database that stays; {_TAKES}")
-    match parsed.get_backend_name():
-        case "sqlite":
-            return sqlite.open_engine(parsed, timeout_seconds=timeout_seconds)
-        case "mysql" | "oceanbase":
-            return oceanbase.open_engine(parsed, timeout_seconds=timeout_seconds)
-        case other:
-            raise UrlRefused(f"there is no storage for {other}; {_TAKES}")
+    try:
+        match parsed.get_backend_name():
+            case "sqlite":
+                return sqlite.open_engine(parsed, timeout_seconds=timeout_seconds)
+            case "mysql" | "oceanbase":
+                oceanbase.check_options(parsed)
+                return oceanbase.open_engine(parsed, timeout_seconds=timeout_seconds)
+            case other:
+                raise UrlRefused(f"there is no storage for {other}; {_TAKES}")
+    except (TypeError, ValueError):
+        # What SQLAlchemy says of an option would hold the URL.
+        raise UrlRefused(f"an option of the database URL cannot be read; {_TAKES}") from None

@@ -12,6 +12,9 @@ from runtime.storage import tables
 from runtime.storage.tokenizer import tokens_of_all
 from runtime.storage.vectors import vectors
 
+MOST_DELETED = 20_000
+"""How many rows one statement deletes at most, where the engine can bound it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Indexed:
@@ -58,13 +61,19 @@ class SearchIndex:
         # In pieces, since a statement takes a bounded number of values.
         for start in range(0, len(listed), 1000):
             for table in [tables.postings] if self._vectors is None else [tables.postings, self._vectors]:
-                these = _these(table, scope_id, family, listed[start : start + 1000])
-                self._connection.execute(delete(table).where(*these))
+                delete_all(self._connection, table, *_these(table, scope_id, family, listed[start : start + 1000]))
 
     def clear_vectors(self) -> None:
         """Empty the table of vectors, where there is one."""
         if self._vectors is not None:
-            self._connection.execute(delete(self._vectors))
+            delete_all(self._connection, self._vectors)
+
+
+def delete_all(connection: Connection, table: Table, *these: ColumnElement[bool]) -> None:
+    """Delete rows, on OceanBase so many at a time that no statement outlasts its time-out."""
+    some = delete(table).where(*these).with_dialect_options(mysql_limit=MOST_DELETED)
+    while connection.execute(some).rowcount >= MOST_DELETED:
+        pass
 
 
 def _these(

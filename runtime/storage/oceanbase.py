@@ -14,6 +14,8 @@ DUPLICATE_KEY = 1062
 SNAPSHOT_CONFLICT = 6235
 """What the same race as 1062 gives under REPEATABLE READ."""
 UNKNOWN_DATABASE = 1049
+_SECONDS = frozenset({"connect_timeout", "read_timeout", "write_timeout"})
+_OPTIONS = frozenset({"charset", "unix_socket", "ssl_ca", "ssl_cert", "ssl_key", "ssl_check_hostname", "ssl_disabled"})
 NO_SUCH_TABLE = 1146
 
 
@@ -35,9 +37,19 @@ def open_engine(url: URL, *, timeout_seconds: float) -> Engine:
             "connect_timeout": seconds,
             "read_timeout": seconds,
             "write_timeout": seconds,
-            "init_command": "SET time_zone = '+00:00'",
+            # In microseconds; the engine's own bound of 10 s knows nothing of ours.
+            "init_command": f"SET time_zone = '+00:00', ob_query_timeout = {seconds * 1_000_000}",
         },
     )
+
+
+def check_options(url: URL) -> None:
+    """Refuse options that the driver does not know, before it is asked to connect; raises ValueError."""
+    for name, value in url.query.items():
+        if name in _SECONDS:
+            int(str(value))
+        elif name not in _OPTIONS:
+            raise ValueError(name)
 
 
 def is_conflict(error: DBAPIError) -> bool:

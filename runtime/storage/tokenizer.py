@@ -47,6 +47,7 @@ class _Kinds(dict[int, str]):
 
 _KINDS = _Kinds()
 _RUN = re.compile("w[wm]*|c+")
+_HASHED = re.compile("[0-9a-f]{64}")
 
 
 def tokens(string: str) -> set[str]:
@@ -58,11 +59,20 @@ def first_match(string: str, wanted: Set[str]) -> int | None:
     """Return where in the string, in code points, its first token of `wanted` begins; None where it has none."""
     normal = _normal(string)
     start = next((start for start, token in _pieces(normal) if _indexed(token) in wanted), None)
-    if start is None or len(normal) == len(string):
+    if start is None or string.isascii():
         return start
-    # The normal form has other lengths: the match begins at the last character before which no more than `start`
+    # The normal form may have other lengths: the match begins at the last character before which no more than `start`
     # normal characters stand.
     return bisect_right(range(len(string) + 1), start, key=lambda end: len(_normal(string[:end]))) - 1
+
+
+def count_held(string: str, wanted: Iterable[str]) -> int:
+    """Return how many of these distinct tokens a string has, without making all of its own."""
+    normal = _normal(string)
+    wanted = list(wanted)
+    if any(_HASHED.fullmatch(token) for token in wanted):
+        return len(tokens(string).intersection(wanted))
+    return sum(_holds(normal, token) for token in wanted)
 
 
 def tokens_of_all(strings: Iterable[str]) -> set[str]:
@@ -75,6 +85,31 @@ def tokens_of_all(strings: Iterable[str]) -> set[str]:
 
 def _normal(string: str) -> str:
     return unicodedata.normalize("NFKC", string).casefold()
+
+
+def _holds(normal: str, token: str) -> bool:
+    # Neighbours among CJK characters are in one run, so that a character or a pair is found as it stands.
+    if _KINDS[ord(token[0])] == "c":
+        return token in normal
+    at = normal.find(token)
+    while at >= 0:
+        end = _end_of_word(normal, at)
+        if end == at + len(token) and not _is_inside_word(normal, at):
+            return True
+        at = normal.find(token, end)
+    return False
+
+
+def _end_of_word(normal: str, at: int) -> int:
+    while at < len(normal) and _KINDS[ord(normal[at])] in "wm":
+        at += 1
+    return at
+
+
+def _is_inside_word(normal: str, at: int) -> bool:
+    while at > 0 and _KINDS[ord(normal[at - 1])] == "m":
+        at -= 1
+    return at > 0 and _KINDS[ord(normal[at - 1])] == "w"
 
 
 def _pieces(normal: str) -> Iterator[tuple[int, str]]:

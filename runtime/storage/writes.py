@@ -28,7 +28,7 @@ from runtime.artifacts import (
 from runtime.errors import WriteRefused
 from runtime.storage import tables
 from runtime.storage.entries import write_entries
-from runtime.storage.index import Indexed, SearchIndex
+from runtime.storage.index import Indexed, SearchIndex, delete_all
 
 
 def token_hash(token: str) -> str:
@@ -211,7 +211,7 @@ class Writer:
         """Empty every table but the schema's, children first."""
         for table in reversed(tables.metadata.sorted_tables):
             if table is not tables.schema_facts:
-                self._connection.execute(delete(table))
+                delete_all(self._connection, table)
         self._index.clear_vectors()
 
     def _insert(self, table: Table, *rows: Mapping[str, object]) -> None:

@@ -217,7 +217,7 @@ def _first_match(line: str, query: frozenset[str]) -> int:
     """
     text = folded(line)
     match = next(place for place, token in places(text) if token in query)
-    if len(text) == len(line):
+    if line.isascii():
         return match
     low, high = 0, len(line)
     while low < high:
