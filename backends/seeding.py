@@ -18,6 +18,7 @@ from backends.operations import (
     WriteDocument,
     WriteMemory,
 )
+from runtime.errors import WriteRefused
 from runtime.storage import Storage, Writer
 from runtime.storage.tables import metadata, schema_facts
 
@@ -26,7 +27,11 @@ def seed(storage: Storage, operations: Sequence[Operation]) -> None:
     """Write all operations in one transaction; raises WriteRefused, after which nothing of them is there."""
     with storage.writing() as writer:
         for operation in operations:
-            apply(writer, operation)
+            try:
+                apply(writer, operation)
+            except WriteRefused as refused:
+                refused.add_note(_named(operation))
+                raise
 
 
 def apply(writer: Writer, operation: Operation) -> None:
@@ -58,16 +63,27 @@ def clear(storage: Storage) -> None:
 
 
 def digest(storage: Storage) -> str:
-    """Return the SHA-256 of all logical rows as the engine gives them back, whatever order it keeps them in."""
-    sums = hashlib.sha256()
+    """Return a line for each table: its name, its rows, and the SHA-256 of them as the engine gives them back.
+
+    Whatever order it keeps them in.
+    """
+    lines = []
     with storage.engine.connect() as connection:
         for table in metadata.sorted_tables:
             if table is not schema_facts:
                 rows = connection.execute(select(table)).all()
-                sums.update(f"{table.name} {len(rows)}\n".encode())
-                for row in sorted(map(_line, rows)):
-                    sums.update(row)
-    return sums.hexdigest()
+                sums = hashlib.sha256(b"".join(sorted(map(_line, rows))))
+                lines.append(f"{table.name}: {len(rows)} rows {sums.hexdigest()}")
+    return "\n".join(lines)
+
+
+def _named(operation: Operation) -> str:
+    """Return an operation by its kind and its ids."""
+    names = ("scope_id", "principal_id", "artifact_id")
+    ids = [repr(getattr(operation, name)) for name in names if hasattr(operation, name)]
+    if isinstance(operation, WriteMemory):
+        ids += [repr(change.entry_id) for change in operation.changes[:3]]
+    return " ".join([type(operation).__name__, *ids])
 
 
 def _line(row: Iterable[object]) -> bytes:

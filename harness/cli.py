@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +15,7 @@ import typer
 
 from harness.cli_explore import explore, known_backends, shrink
 from harness.doctor import examine
-from harness.errors import HarnessError
+from harness.errors import HarnessError, UnknownNames
 from harness.plugin import LEDGER, RUN, SUFFIXES
 from harness.scenario.loader import load
 from harness.scenario.schema import PATH as SCHEMA
@@ -50,11 +52,12 @@ def main() -> None:
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 def run(context: typer.Context) -> None:
-    """Run scenario files or folders on every backend (default: the folder scenarios); takes pytest's options too.
+    """Run scenario files or folders on every backend (default: the folder scenarios).
 
-    Its own options: --backend NAME, repeatable, --target NAME and --oceanbase-url URL.
+    Options: --backend NAME (repeatable), --target NAME, --oceanbase-url URL, --twins all or KINDS, --shuffle SEED,
+    --sweep budget; of pytest's for instance -k WORDS, -m TAG, -x, --lf, -n 4 (default: all cores), --junitxml FILE.
 
-    Exit code: 0 all passed, 1 a scenario failed, 2 misuse, an unreadable scenario or a missing engine.
+    Exit code: 0 all passed, 1 a scenario failed, 2 misuse, an unreadable scenario or a missing engine, 130 interrupted.
     """
     raise typer.Exit(run_pytest(context.args))
 
@@ -62,7 +65,15 @@ def run(context: typer.Context) -> None:
 def run_pytest(arguments: Sequence[str]) -> int:
     """Run pytest with the plugin and good defaults, and return our exit code."""
     # This process has imported what pytest's plugins would like to rewrite; scenarios have no asserts.
-    defaults = ["-W", "ignore::pytest.PytestAssertRewriteWarning", "-p", "harness.plugin", "-q", "--show-capture=no"]
+    defaults = [
+        "-W",
+        "ignore::pytest.PytestAssertRewriteWarning",
+        "-p",
+        "harness.plugin",
+        "-q",
+        "-rN",
+        "--show-capture=no",
+    ]
     # Plugins that scenarios have no use for, and that take a second to load in each process.
     defaults += ["-p", "no:hypothesispytest", "-p", "no:faker"]
     reading = _Reading()
@@ -77,9 +88,27 @@ def run_pytest(arguments: Sequence[str]) -> int:
         defaults.append(FOLDER)
     if reading.is_worth_spreading:
         defaults += ["-n", "auto"]
+    _refuse_unknown_tags(reading.config, FOLDER if reading.names_no_path else None)
     witness = _Witness()
     code = pytest.main([*defaults, *arguments], plugins=[witness])
+    if code == pytest.ExitCode.NO_TESTS_COLLECTED:
+        print("nothing_selected: no scenario fits what was asked for", file=sys.stderr)
     return MISUSE if witness.saw_misuse and code != pytest.ExitCode.INTERRUPTED else _exit_code(code)
+
+
+def _refuse_unknown_tags(config: pytest.Config, folder: str | None) -> None:
+    """Know a mistyped tag before processes are started; raises UnknownNames."""
+    asked = set(re.findall(r"\w+", config.option.markexpr or "")) - {"and", "or", "not"}
+    if not asked:
+        return
+    words = [folder] if folder is not None else [word.split("::")[0] for word in config.args]
+    known: set[str] = {line.partition(":")[0].partition("(")[0] for line in config.getini("markers")}
+    for file in _files([path for path in map(Path, words) if _exists(path)]):
+        # A file that cannot be read is told by the run itself.
+        with suppress(HarnessError):
+            known.update(load(file).scenario.tags)
+    if asked - known:
+        raise UnknownNames("tag", sorted(asked - known), sorted(known))
 
 
 def _exit_code(code: int) -> int:

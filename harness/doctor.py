@@ -48,5 +48,7 @@ def _engine(name: str, oceanbase_url: str | None) -> Finding:
                 backend.stop()
         except EngineError as error:
             return Finding(name, False, str(error))
-    told = f"starts ({facts.way}): {facts.version}; isolation {facts.isolation}, collation {facts.collation}"
-    return Finding(name, True, f"{told}, identities compare {facts.padding}, time zone {facts.time_zone}")
+    told = f"starts ({facts.way}): {facts.version}; default isolation {facts.isolation}, collation {facts.collation}"
+    return Finding(
+        name, True, f"{told}, binary identities compare {facts.padding}, default time zone {facts.time_zone}"
+    )

@@ -85,7 +85,7 @@ class Run:
             self.engines = {name: attach(info) for name, info in worker["harness_engines"].items()}
         database = f"pch_{self.name}_{self.worker}"
         folder = config.rootpath / config.getini("scenarios")[0]
-        self.ledger = load_ledger(folder / LEDGER, today=date.today())
+        self.ledger = load_ledger(folder / LEDGER, today=date.today(), targets=TARGETS, backends=BACKENDS)
         self.session = Session(
             self.engines,
             names=self.backends,
@@ -132,7 +132,8 @@ class Run:
             except EngineError:
                 continue
             told[name] = (
-                f"{facts.version} ({facts.way}), isolation {facts.isolation}, identities compare {facts.padding}"
+                f"{facts.version} ({facts.way}), default isolation {facts.isolation}, "
+                f"binary identities compare {facts.padding}"
             )
         return told
 
@@ -263,7 +264,14 @@ class ScenarioItem(pytest.Item):
         """Print the verdict of the first failing step, and nothing more."""
         if isinstance(excinfo.value, ScenarioFailed) and self.outcome is not None:
             path = os.path.relpath(self.path, self.config.invocation_params.dir)
-            return "\n".join(failure_lines(self.outcome, path=path, backends=self.config.stash[RUN].backends))
+            return "\n".join(
+                failure_lines(
+                    self.outcome,
+                    path=path,
+                    backends=self.config.stash[RUN].backends,
+                    oceanbase_url=self.config.getoption("--oceanbase-url"),
+                )
+            )
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int, str]:

@@ -9,7 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, get_args
 
 from harness.check.display import show_invisible
+from harness.check.failure import Failure
 from harness.report.tally import PHASES, phases
+from harness.run.compare import BEHAVIOUR_MISMATCH, SEED_MISMATCH, VARIANT_MISMATCH
 from harness.run.result import Outcome, Verdict
 
 _LONGEST_LINE = 1000
@@ -19,7 +21,16 @@ _EXPECTED_AND_GOT = re.compile(r"(: |, )?\bexpected .*, got .*", re.DOTALL)
 """The end of a message that the two lines below it say again."""
 
 
-def failure_lines(outcome: Outcome, *, path: str, backends: Sequence[str]) -> Iterator[str]:
+_MOST_TELLING = (
+    *(SEED_MISMATCH, BEHAVIOUR_MISMATCH, VARIANT_MISMATCH, "LEDGER", "leak", "content", "oracle"),
+    *("cut", "body", "body-size", "budget", "read", "text"),
+)
+_LEAST = len(_MOST_TELLING)
+
+
+def failure_lines(
+    outcome: Outcome, *, path: str, backends: Sequence[str], oceanbase_url: str | None = None
+) -> Iterator[str]:
     """Yield a failed outcome's verdict: where, what was expected and what came, and the command that repeats it."""
     step = outcome.failed_step
     place = f"{path}:{step.line} {step.name!r}" if step is not None else path
@@ -29,21 +40,35 @@ def failure_lines(outcome: Outcome, *, path: str, backends: Sequence[str]) -> It
         sentence = outcome.reason.partition("\n")[0]
         yield f"  {outcome.verdict}, no verdict on the contract: {_one_line(sentence)}"
     else:
-        failure = step.failures[0]
+        failure, *others = sorted(step.failures, key=_telling)
         told = _EXPECTED_AND_GOT.sub("", failure.message)
         yield f"  {failure.kind} in {failure.region}" + (f": {_one_line(told)}" if told else "")
         yield f"  expected: {_one_line(failure.expected)}"
         yield f"  got:      {_one_line(failure.got)}"
-        others = len(step.failures) - 1
+        written = next((other for other in others if _telling(other) == _LEAST), None)
+        if written is not None:
+            yield f"  {written.kind}: {_one_line(written.message)}"
+            others.remove(written)
         if others:
-            more = ", ".join(sorted({f"{failure.kind} in {failure.region}" for failure in step.failures[1:]}))
-            yield f"  and {others} more at this step: {_one_line(more)}"
-    yield f"  repeat:   {repeat_command(path, backends)}"
+            more = ", ".join(sorted({f"{other.kind} in {other.region}" for other in others}))
+            yield f"  and {len(others)} more at this step: {_one_line(more)}"
+    yield f"  repeat:   {repeat_command(path, backends, oceanbase_url=oceanbase_url)}"
 
 
-def repeat_command(path: str, backends: Sequence[str]) -> str:
-    """Return the command that runs one scenario again; all backends, since they are compared."""
-    return shlex.join(["harness", "run", path, *(word for name in backends for word in ("--backend", name))])
+def _telling(failure: Failure) -> int:
+    """Return the place of a failure's kind among those that tell most; what a step's author wrote comes behind."""
+    return _MOST_TELLING.index(failure.kind) if failure.kind in _MOST_TELLING else _LEAST
+
+
+def repeat_command(path: str, backends: Sequence[str], *, oceanbase_url: str | None = None) -> str:
+    """Return the command that runs one scenario again; all backends, since they are compared.
+
+    A URL is repeated without its password.
+    """
+    words = ["harness", "run", path, *(word for name in backends for word in ("--backend", name))]
+    if oceanbase_url:
+        words += ["--oceanbase-url", re.sub(r"(?<=:)[^:@/]*(?=@)", "PASSWORD", oceanbase_url)]
+    return shlex.join(words)
 
 
 def summary_lines(entries: list[dict[str, Any]], *, backends: Sequence[str], facts: Mapping[str, str]) -> Iterator[str]:
@@ -60,7 +85,7 @@ def summary_lines(entries: list[dict[str, Any]], *, backends: Sequence[str], fac
     checks = sum(entry["checks"] for entry in executed)
     yield (
         f"executed: {len(executed)} of {len(entries)} (scenarios x backends), "
-        f"{scenarios} scenarios, {checks} steps and expectations judged"
+        f"{scenarios} scenario{'s' if scenarios != 1 else ''}, {checks} steps and expectations judged"
     )
     for verdict in ("not run", "known"):
         for reason, count in Counter(entry["reason"] for entry in entries if entry["verdict"] == verdict).items():

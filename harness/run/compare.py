@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import zip_longest
 
 from harness.check.failure import Failure
 from harness.check.regions import first_difference
@@ -27,14 +28,22 @@ def compare(reference: Outcome, outcome: Outcome) -> Outcome:
         step = outcome.seed if seeded else next(step for step in reversed(outcome.steps) if step.verb in WRITES)
         assert step is not None
         after = "the seed" if seeded else "the last write"
-        expected = f"the rows that {reference.backend} holds"
+        at = 0 if seeded else -1
+        expected, got = _first_other(reference.digests[at], outcome.digests[at])
         message = f"{outcome.backend} does not hold the same rows as {reference.backend} after {after}"
-        return outcome.with_failure(step, Failure(SEED_MISMATCH, "stored rows", expected, "other rows", message))
+        return outcome.with_failure(step, Failure(SEED_MISMATCH, "stored rows", expected, got, message))
     for ours, theirs in zip(outcome.steps, reference.steps, strict=True):
         failure = _difference(theirs, ours, reference.backend, outcome.backend)
         if failure is not None:
             return outcome.with_failure(ours, failure)
     return outcome
+
+
+def _first_other(theirs: str, ours: str) -> tuple[str, str]:
+    """Return the first line in which two digests differ, without the end of its sum."""
+    lines = zip_longest(theirs.split("\n"), ours.split("\n"), fillvalue="")
+    expected, got = next(pair for pair in lines if pair[0] != pair[1])
+    return expected[:60], got[:60]
 
 
 def compare_variant(plain: Outcome, varied: Outcome, outcome: Outcome, *, name: str) -> Outcome:

@@ -6,22 +6,26 @@ unexpected pass, an overdue review, an entry that fits no step, and one whose te
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from harness.check.failure import Failure
-from harness.errors import HarnessError, ScenarioError, ScenarioErrors
+from harness.errors import HarnessError, ScenarioError, ScenarioErrors, did_you_mean
 from harness.run.result import Outcome, StepResult
 from harness.scenario.loader import Loaded
+from harness.scenario.marks import Mark
 from harness.scenario.source import decode
 from harness.scenario.yaml_nodes import read
 
 Words = Annotated[str, Field(strict=True, min_length=1)]
+_OTHER_TARGETS = ("powercontext", "http")
+"""How targets begin that have no name of ours: a released product, a server that somebody runs."""
+_NO_DAY = ("review is no day", "write 2027-01-31, in quotes")
 
 
 class Entry(BaseModel):
@@ -98,35 +102,66 @@ def _fits(entry: Entry, failure: Failure) -> bool:
     return failure.region == entry.region and entry.text in failure.message
 
 
-def load_ledger(path: Path, *, today: date) -> Ledger:
-    """Read a ledger; a missing file is an empty one. Raises ScenarioErrors, HarnessError."""
+def load_ledger(
+    path: Path, *, today: date, targets: Collection[str] | None = None, backends: Collection[str] | None = None
+) -> Ledger:
+    """Read a ledger; a file that is missing, or holds nothing but comments, is an empty one.
+
+    `targets` and `backends` are the names that an entry may have, None where they are not checked. Raises
+    ScenarioErrors.
+    """
     if not path.exists():
         return Ledger(path, today=today)
-    document = read(decode(path.read_bytes(), path), path)
+    source = decode(path.read_bytes(), path)
+    if all(not line or line.isspace() or line.lstrip().startswith("#") for line in source.splitlines()):
+        return Ledger(path, today=today)
+    document = read(source, path)
     errors = list(document.errors)
+    if not isinstance(document.value, list) and not errors:
+        errors.append(ScenarioError(path, 1, 1, "a ledger is a list of entries", "begin each entry with a dash"))
     entries: list[Entry] = []
     for index, value in enumerate(document.value if isinstance(document.value, list) else []):
         try:
             entry = Entry.model_validate(value)
-            date.fromisoformat(entry.review)
         except ValidationError as problem:
-            first = problem.errors()[0]
-            place = document.mark.at(index, *first["loc"])
-            errors.append(ScenarioError(path, *place, f"{'.'.join(map(str, first['loc']))}: {first['msg']}"))
-        except ValueError:
-            errors.append(
-                ScenarioError(path, *document.mark.at(index, "review"), "review is no day", "write 2027-01-31")
-            )
-        else:
-            if not (path.parent / entry.scenario).is_file():
-                message = f"there is no scenario {entry.scenario} below {path.parent}"
-                errors.append(ScenarioError(path, *document.mark.at(index, "scenario"), message))
-            entries.append(entry)
-    if not isinstance(document.value, list):
-        errors.append(ScenarioError(path, 1, 1, "a ledger is a list of entries"))
+            errors += [_refusal(complaint, document.mark, index, path) for complaint in problem.errors()]
+            continue
+        for key, message, hint in _unfit(entry, path, targets, backends):
+            errors.append(ScenarioError(path, *document.mark.at(index, key), message, hint))
+        entries.append(entry)
     if errors:
         raise ScenarioErrors(path, errors)
     return Ledger(path, tuple(entries), today)
+
+
+def _refusal(complaint: Any, mark: Mark, index: int, path: Path) -> ScenarioError:
+    location = (index, *complaint["loc"])
+    key = ".".join(map(str, complaint["loc"])) or "an entry"
+    match complaint["type"]:
+        case "extra_forbidden":
+            hint = did_you_mean(key, Entry.model_fields)
+            return ScenarioError(path, *mark.key_at(*location), f'unknown key "{key}"', hint)
+        case "missing":
+            return ScenarioError(path, *mark.at(*location), f'"{key}" is missing')
+        case "string_pattern_mismatch":
+            return ScenarioError(path, *mark.at(*location), *_NO_DAY)
+    return ScenarioError(path, *mark.at(*location), f"{key}: {complaint['msg']}")
+
+
+def _unfit(
+    entry: Entry, path: Path, targets: Collection[str] | None, backends: Collection[str] | None
+) -> Iterator[tuple[str, str, str | None]]:
+    """Give what a good entry names and nobody knows: its key, what is wrong, and a hint."""
+    try:
+        _ = entry.review_day
+    except ValueError:
+        yield ("review", *_NO_DAY)
+    if not (path.parent / entry.scenario).is_file():
+        yield "scenario", f"there is no scenario {entry.scenario} below {path.parent}", None
+    if targets is not None and entry.target not in targets and not entry.target.startswith(_OTHER_TARGETS):
+        yield "target", f'unknown target "{entry.target}"', f"known: {', '.join(targets)}"
+    if backends is not None and entry.backend not in backends:
+        yield "backend", f'unknown backend "{entry.backend}"', f"known: {', '.join(backends)}"
 
 
 def check_steps(ledger: Ledger, loaded: Loaded) -> None:

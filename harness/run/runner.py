@@ -107,7 +107,9 @@ class _Run:
             self._world.apply(operations)
             return StepResult(-1, "the seed", "seed", line)
         # The scenario cannot be what its author means, so that no step is tried.
-        failure = differs("seed", "seed", "a seed", expected="accepted", got=f"refused: {refused.code}")
+        failure = differs(
+            "seed", "seed", "a seed", expected="accepted", got=f"refused: {refused.code} {refused.at}".rstrip()
+        )
         return StepResult(-1, "the seed", "seed", line, failures=(failure,), checks=1)
 
     def _digest(self) -> str:

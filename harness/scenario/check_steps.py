@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from backends import BACKENDS
 from harness.errors import did_you_mean
 from harness.scenario.check_items import VALUE, Complaint
 from harness.scenario.items import NotAnItem, entry_and_version
-from harness.scenario.model import VERBS, Read, Step, Token
+from harness.scenario.model import VERBS, Bounds, Expect, Read, Step, Token
 
 _HEADER_NAME = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
 _HEADER_VALUE = re.compile(r"([^\x00-\x20\x7f]([^\x00-\x1f\x7f]*[^\x00-\x20\x7f])?)?")
 _CARRIED = "no control characters, no blank at its ends"
+_ANY_BACKEND = "any"
 _ANY_ANSWER = {"http", "error", "contains", "absent"}
 _ONE_ANSWER = _ANY_ANSWER | {"same_as", "not_same_as"}
 _PREPARED = {"status", "sections", "ranks", "truncated", "bytes", "content"}
@@ -84,6 +86,10 @@ def check_step(step: Step) -> Iterator[Complaint]:
             entry_and_version(step.read.entry, step.read.version)
         except NotAnItem as problem:
             yield ("read", "entry", VALUE), problem.message, problem.hint
+    if step.fault is not None and step.fault.backend not in (_ANY_BACKEND, *BACKENDS):
+        hint = did_you_mean(step.fault.backend, [_ANY_BACKEND, *BACKENDS])
+        yield ("fault", "backend", VALUE), f'unknown backend "{step.fault.backend}"', hint
+    yield from _judges_nothing(step.expect)
     yield from _expectations(step, "everything cited" if step.read == "everything cited" else verb)
 
 
@@ -96,6 +102,20 @@ def _header_texts(step: Step) -> Iterator[Complaint]:
             yield ("headers", name), f'no header can carry the value of "{name}"', _CARRIED
     if isinstance(step.as_, Token) and not (step.as_.token and _HEADER_VALUE.fullmatch(step.as_.token)):
         yield ("as", "token"), "no header can carry this token", f"not empty, {_CARRIED}"
+
+
+def _judges_nothing(expect: Expect) -> Iterator[Complaint]:
+    # An expectation that every answer meets looks like a judgement in the file and is none.
+    if isinstance(expect.bytes, Bounds) and expect.bytes.at_most is None and expect.bytes.at_least is None:
+        yield ("expect", "bytes"), '"bytes" has no bound', "write {at_most: n}, {at_least: n}, or the number"
+    if expect.ranks == {}:
+        yield ("expect", "ranks"), '"ranks" names no item', "leave it out"
+    for key, strings in (("contains", expect.contains), ("absent", expect.absent)):
+        if not strings and key in expect.model_fields_set:
+            yield ("expect", key), f'"{key}" names no string', "leave it out"
+        for index, string in enumerate(strings):
+            if not string:
+                yield ("expect", key, index, VALUE), f'"{key}" looks for an empty string', "every answer holds it"
 
 
 def _expectations(step: Step, verb: str) -> Iterator[Complaint]:

@@ -11,12 +11,15 @@ from harness.errors import ScenarioError, did_you_mean
 from harness.scenario.check_items import VALUE, Complaint, Location, check_items
 from harness.scenario.check_steps import check_step, verbs
 from harness.scenario.marks import Mark
-from harness.scenario.model import Scenario, ScopeContent, ScopeSpec, Step
+from harness.scenario.model import Scenario, ScopeContent, ScopeSpec, Step, Vector
 from harness.scenario.operations import NOBODY, principal_id, principals, seed_operations, seeded, write_operations
 from harness.scenario.world import World
 from runtime.artifacts import MAX_REFERENCES
 
 _PYTEST_MARKS = {"filterwarnings", "parametrize", "skip", "skipif", "usefixtures", "xdist_group", "xfail"}
+MAX_COMPONENT = 1000
+"""The largest number in a vector, so that its squared distances are exact on every engine (SPEC.md 10)."""
+_SMALL = f"whole numbers from -{MAX_COMPONENT} to {MAX_COMPONENT}"
 
 
 def check(scenario: Scenario, mark: Mark, path: Path) -> list[ScenarioError]:
@@ -88,9 +91,9 @@ def _known(location: Location, name: str, known: Iterable[str], kind: str) -> It
 
 def _vectors(scenario: Scenario) -> Iterator[Complaint]:
     embedder = scenario.runtime.embedder
-    places: list[tuple[Location, int]] = []
+    places: list[tuple[Location, Vector]] = []
     if embedder is not None:
-        places += [(("runtime", "embedder", "vectors", query), len(v)) for query, v in embedder.vectors.items()]
+        places += [(("runtime", "embedder", "vectors", query), vector) for query, vector in embedder.vectors.items()]
     contents = [(("scopes", name), scope) for name, scope in scenario.scopes.items()]
     contents += [
         (("steps", index, "write", name), scope)  # type: ignore[misc]
@@ -99,11 +102,14 @@ def _vectors(scenario: Scenario) -> Iterator[Complaint]:
     ]
     for where, scope in contents:
         places += _item_vectors(where, scope)
-    for location, length in places:
+    for location, vector in places:
         if embedder is None:
             yield location, "a vector needs `runtime: {embedder: ...}`", None
-        elif length != embedder.dimension:
-            yield location, f"a vector of length {length} where the dimension is {embedder.dimension}", None
+        elif len(vector) != embedder.dimension:
+            yield location, f"a vector of length {len(vector)} where the dimension is {embedder.dimension}", None
+        for index, number in enumerate(vector):
+            if number != int(number) or abs(number) > MAX_COMPONENT:
+                yield (*location, index, VALUE), f"{number:g} in a vector: exact only for small whole numbers", _SMALL
     if embedder is None:
         return
     for index, step in enumerate(scenario.steps):
@@ -114,12 +120,12 @@ def _vectors(scenario: Scenario) -> Iterator[Complaint]:
             yield location, "the embedder has no vector for this query", did_you_mean(query, embedder.vectors)
 
 
-def _item_vectors(where: Location, scope: ScopeContent) -> Iterator[tuple[Location, int]]:
+def _item_vectors(where: Location, scope: ScopeContent) -> Iterator[tuple[Location, Vector]]:
     for index, changes in enumerate(scope.memory):
         for inner, change in enumerate(changes):
             if change.vector is not None:
                 # The index of a change inside a list exists in the file only where a list was written.
-                yield (*where, "memory", index, inner, "vector"), len(change.vector)
+                yield (*where, "memory", index, inner, "vector"), change.vector
     vectors = {
         "experience": [item.vector for item in scope.experience],
         "topics": [item.vector for item in scope.topics],
@@ -127,7 +133,7 @@ def _item_vectors(where: Location, scope: ScopeContent) -> Iterator[tuple[Locati
     for key, found in vectors.items():
         for index, vector in enumerate(found):
             if vector is not None:
-                yield (*where, key, index, "vector"), len(vector)
+                yield (*where, key, index, "vector"), vector
 
 
 class _Steps:

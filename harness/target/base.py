@@ -42,6 +42,8 @@ class Refused:
     """A write that the target refused, with the code of SPEC.md 1."""
 
     code: str
+    at: str = ""
+    """Which of the operations it was, where the target knows."""
 
 
 class TargetLost(Exception):

@@ -133,7 +133,7 @@ class ReferenceTarget:
             with _told_as_lost():
                 seed(self._storage, operations)
         except WriteRefused as refused:
-            return Refused(refused.code)
+            return Refused(refused.code, "; ".join(getattr(refused, "__notes__", ())))
         return None
 
     def digest(self) -> str:

@@ -150,6 +150,18 @@ def either(engine: str) -> tuple[Mutant, ...]:
         ),
         mutant(
             engine,
+            f"vectors one short on {named}",
+            "The vector channel finds one hit fewer in each Scope than it was asked for.",
+            Edit(
+                "storage/search.py",
+                "ranked.c.place <= depth)",
+                f"ranked.c.place <= depth - (1 if connection.{here} else 0))",
+            ),
+            killers=("grouping/vectors_reach_sixteen_and_eight",),
+            backends=(engine,),
+        ),
+        mutant(
+            engine,
             f"order of the search lost on {named}",
             "Hits come in the order of their ids, however well they match.",
             Edit(

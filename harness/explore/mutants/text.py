@@ -190,4 +190,11 @@ MUTANTS: tuple[Mutant, ...] = (
         Edit("recall.py", '("Situation: ", "Action: "', '("", "Action: "'),
         killers=("budgets/cut_experience_keeps_its_labels",),
     ),
+    mutant(
+        ROOM,
+        "end of ayah left in",
+        "U+06DD is missing from the table of format characters.",
+        Edit("text.py", "\\u061c\\u06dd\\u070f", "\\u061c\\u070f"),
+        killers=("escaping/every_range_of_format_characters",),
+    ),
 )

@@ -193,4 +193,15 @@ MUTANTS: tuple[Mutant, ...] = (
         ),
         killers=("profile/a_candidate_does_not_hide_the_older_head",),
     ),
+    mutant(
+        ROOM,
+        "retiring twice refused",
+        "An entry that is retired already is taken for an unknown one.",
+        Edit(
+            "storage/entries.py",
+            "            if head is None:\n                raise",
+            '            if head is None or head.state == "retired":\n                raise',
+        ),
+        killers=("consistency/retiring_twice_is_no_mistake",),
+    ),
 )

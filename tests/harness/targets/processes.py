@@ -21,7 +21,7 @@ from backends.provision.server import URL_VARIABLE
 
 HARNESS = str(Path(sys.executable).with_name("harness"))
 _HERE = Path(__file__).parents[1]
-_SECONDS = 60
+_SECONDS = 300
 
 
 @dataclass(frozen=True)
