@@ -24,7 +24,7 @@ def test_a_new_scenario_passes_on_both_engines(place: Place) -> None:
     assert (made.code, made.output) == (0, "scenarios/x.yaml\nrun it: harness run scenarios/x.yaml\n")
     ended = place.harness("run", "scenarios/x.yaml")
     assert ended.code == 0, ended.output
-    assert "executed: 2 of 2 (scenarios x backends), 1 scenarios, " in ended.output
+    assert "executed: 2 of 2 (scenarios x backends), 1 scenario, " in ended.output
     assert re.search(r"(?m)^all        1 passed  1 passed$", ended.output)
     assert place.left_over() == []
 

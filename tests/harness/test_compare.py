@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -89,13 +90,14 @@ def test_other_rows_are_a_seed_mismatch_and_that_is_said_first(run: Run) -> None
     _, other = run(NOTHING_EXPECTED, wrong.StoresOtherRows)
     assert told(other)[0] == (SEED_MISMATCH, "stored rows", 3)
     assert BEHAVIOUR_MISMATCH not in {kind for kind, _, _ in told(other)}
+    told_again = re.sub(r"rows [0-9a-f]{20,}", "rows SUM", verdict(other, BACKENDS))
     assert (
-        verdict(other, BACKENDS)
+        told_again
         == """\
 scenarios/asked.yaml:3 'the seed' on oceanbase (runtime)
   SEED MISMATCH in stored rows: oceanbase does not hold the same rows as sqlite after the seed
-  expected: the rows that sqlite holds
-  got:      other rows
+  expected: entry_versions: 4 rows SUM
+  got:      entry_versions: 4 rows SUM
   repeat:   harness run scenarios/asked.yaml --backend sqlite --backend oceanbase"""
     )
 

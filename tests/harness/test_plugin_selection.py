@@ -111,8 +111,8 @@ executed: 6 of 6 (scenarios x backends), 3 scenarios, 54 steps and expectations 
 seconds  start  clear  seed  request  check
 sqlite   N.N    N.N    N.N   N.N      N.N
 second   N.N    N.N    N.N   N.N      N.N
-sqlite: VERSION (file), isolation SERIALIZABLE, identities compare exact
-second: VERSION (file), isolation SERIALIZABLE, identities compare exact
+sqlite: VERSION (file), default isolation SERIALIZABLE, binary identities compare exact
+second: VERSION (file), default isolation SERIALIZABLE, binary identities compare exact
 """
     )
 

@@ -70,7 +70,7 @@ def found(outcome: Outcome) -> tuple[str, str, int]:
     first, *between, last = verdict(outcome, ["sqlite"]).splitlines()
     assert first == f"scenarios/asked.yaml:{step.line} {step.name!r} on sqlite (runtime)"
     assert last == "  repeat:   harness run scenarios/asked.yaml --backend sqlite"
-    assert 3 <= len(between) <= 4
+    assert 3 <= len(between) <= 5
     return step.failures[0].kind, step.failures[0].region, step.line
 
 
@@ -166,9 +166,10 @@ def test_a_verdict_is_a_few_lines(run: Run) -> None:
         told
         == f"""\
 scenarios/asked.yaml:{LINE} 'alice asks' on sqlite (runtime)
-  body in body of "Memory 1": the body is not the stored original
-  expected: the stored original, whole or the longest cut
-  got:      The vault opens with marmalade-77.
-  and 2 more at this step: leak in response, oracle in body of "Memory 1"
+  leak in response: 'The vault op' is held only by entry 'entry-9'@'entry-9-v1' of memory 'memory' (head) \
+in Scope 'sealed'
+  expected: nothing of it
+  got:      'The vault op'
+  and 2 more at this step: body in body of "Memory 1", oracle in body of "Memory 1"
   repeat:   harness run scenarios/asked.yaml --backend sqlite"""
     )
