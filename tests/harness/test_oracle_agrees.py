@@ -64,6 +64,7 @@ class Watched:
     def __init__(self, target: ReferenceTarget) -> None:
         self._target = target
         self._runtime = RuntimeSpec()
+        self._faults: dict[Family, str] = {}
         self.world = World()
         self.failures: list[Failure] = []
         self.counted: Counter[str] = Counter()
@@ -72,6 +73,7 @@ class Watched:
 
     def reset(self, runtime: RuntimeSpec) -> None:
         self._runtime = runtime
+        self._faults.clear()
         self.world = World()
         self._target.reset(runtime)
 
@@ -86,6 +88,7 @@ class Watched:
 
     def fault(self, family: Family, kind: str) -> None:
         self._target.fault(family, kind)
+        self._faults[family] = kind
 
     def restart(self) -> None:
         self._target.restart()
@@ -103,11 +106,19 @@ class Watched:
     def _judge(self, asked: Asked | None, token: str | None, answer: Answer) -> None:
         caller = next((who.principal_id for who in self.world.principals.values() if who.token == token), None)
         started = time.perf_counter()
-        prediction = predict(self.world, asked, caller=caller, runtime=self._runtime)
+        failing = [family for family, kind in self._faults.items() if kind in ("error", "hang")]
+        prediction = predict(self.world, asked, caller=caller, runtime=self._runtime, failing=failing)
         self.seconds += time.perf_counter() - started
         self.counted[said(prediction)] += 1
         self.failures += judge_prediction(prediction, answer)
-        if self.probing and asked is not None and isinstance(prediction, Prediction) and prediction.status == 200:
+        # A probe asks for families one by one, a failing one too.
+        if (
+            self.probing
+            and not self._faults
+            and asked is not None
+            and isinstance(prediction, Prediction)
+            and prediction.status == 200
+        ):
             self._judge_probes(asked, token, caller, answer)
 
     def _judge_probes(self, asked: Asked, token: str | None, caller: str | None, answer: Answer) -> None:
