@@ -45,6 +45,10 @@ class Finished:
     told: str
 
 
+AS_HARNESS_RUN = ("-p", "no:hypothesispytest", "-p", "no:faker")
+"""What `harness run` leaves out of pytest."""
+
+
 def collection(bench: Bench) -> Iterator[Figure]:
     """Collect copies of this repository's scenarios; the process whole, interpreter and imports included."""
     counts = {f"{bench.sizes.collected:,} scenarios": bench.sizes.collected, "no scenario": 0}
@@ -55,7 +59,8 @@ def collection(bench: Bench) -> Iterator[Figure]:
             (Path(name) / case / "pytest.ini").write_text(_INI)
         for _ in range(bench.sizes.collections):
             for case in counts:
-                finished = _run(bench, ["-m", "pytest", "--collect-only", "-q", "scenarios"], Path(name) / case)
+                words = ["-m", "pytest", *AS_HARNESS_RUN, "--collect-only", "-q", "scenarios"]
+                finished = _run(bench, words, Path(name) / case)
                 if finished.status not in (ALL_PASSED, NONE_COLLECTED):
                     raise BenchFailed(f"the collection ended with {finished.status}: {finished.told[-500:]}")
                 spent[case].append(finished)
@@ -110,6 +115,8 @@ def _run(bench: Bench, arguments: Sequence[str], folder: Path) -> Finished:
         backends += ["--oceanbase-url", bench.oceanbase_url]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))}
     environment.pop("PYTEST_ADDOPTS", None)
+    # Without it every process would compile the sources anew, which no user's does.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     earlier = _cpu_of_children()
     started = time.perf_counter()
     process = subprocess.Popen(

@@ -64,6 +64,8 @@ class Run:
         target = config.getoption("--target")
         _refuse_unknown(backend=(self.backends, BACKENDS), target=([target], TARGETS))
         self.entries: list[dict[str, Any]] = []
+        self.tags: set[str] = set()
+        """The tags of the scenarios so far, each known to pytest as a marker."""
         self.unreadable: set[str] = set()
         """The scenario files that could not be read, by node id."""
         worker: dict[str, Any] | None = getattr(config, "workerinput", None)
@@ -223,8 +225,10 @@ class ScenarioFile(pytest.File):
         check_steps(self.config.stash[RUN].ledger, loaded)
         if self.config.getoption("--sweep"):
             loaded = replace(loaded, scenario=loaded.scenario.model_copy(update={"sweep": "budget"}))
-        for tag in loaded.scenario.tags:
-            # A tag is known because a scenario has it.
+        run = self.config.stash[RUN]
+        # A tag is known because a scenario has it.
+        for tag in set(loaded.scenario.tags) - run.tags:
+            run.tags.add(tag)
             self.config.addinivalue_line("markers", f"{tag}: scenarios with this tag")
         for backend in self.config.stash[RUN].backends:
             yield ScenarioItem.from_parent(self, name=backend, loaded=loaded)
