@@ -70,7 +70,8 @@ def _varied(failure: Failure, name: str) -> Failure:
 def _difference(theirs: StepResult, ours: StepResult, reference: str, backend: str) -> Failure | None:
     if theirs.status != ours.status:
         expected, got = f"{theirs.status} as on {reference}", str(ours.status)
-        message = f"{reference} answers {theirs.status}, {backend} answers {ours.status}"
+        answers = f"{reference} answers {theirs.status}, {backend} answers {ours.status}"
+        message = f"{_dissent(theirs, ours, reference, backend)}: {answers}"
         return Failure(BEHAVIOUR_MISMATCH, "status", expected, got, message)
     if theirs.body is None or ours.body is None or theirs.body == ours.body:
         return None

@@ -134,7 +134,8 @@ class _Run:
             case "write" | "grant" | "revoke":
                 failures, checks = self._write(step, index), 1
             case "fault":
-                failures, checks = self._declare(step), 0
+                self._declare(step)
+                failures, checks = [], 0
             case _:
                 self._target.restart()
                 failures, checks = [], 0
@@ -213,13 +214,12 @@ class _Run:
             self._world.apply(operations)
         return judge_write(step.expect, refused)
 
-    def _declare(self, step: Step) -> list[Failure]:
+    def _declare(self, step: Step) -> None:
         """Let a family's recall fail from here on, on the backends that the step names."""
         assert step.fault is not None
         if step.fault.backend in ("any", self._target.backend):
             self._target.fault(step.fault.family, step.fault.kind)
             self._prepares.faults[step.fault.family] = step.fault.kind
-        return []
 
     def _marked(self, operations: list[Operation], place: str) -> list[Operation]:
         """Put canaries into a scenario that asks for them, unless a step says which bytes its texts have."""
