@@ -10,6 +10,7 @@ import shutil
 import tempfile
 import uuid
 from collections.abc import Generator, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import date
@@ -30,9 +31,11 @@ from harness.run.session import Session
 from harness.scenario.loader import Loaded, load
 from harness.scenario.model import TwinKind
 from harness.target import TARGETS, ReferenceTarget
+from harness.target.systems import known_targets, open_systems, unknown_targets
 
 LEDGER = "ledger.yaml"
 SUFFIXES = (".yaml", ".yml")
+TOKEN_VARIABLE = "POWERCONTEXT_HARNESS_ADMIN_TOKEN"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -40,8 +43,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("harness", "storage backends under test")
     known = ", ".join(BACKENDS)
     group.addoption("--backend", action="append", metavar="NAME", help=f"a backend to run on, repeatable: {known}")
-    targets = ", ".join(TARGETS)
-    group.addoption("--target", metavar="NAME", default=ReferenceTarget.name, help=f"what is tested: {targets}")
+    group.addoption(
+        "--target",
+        action="append",
+        metavar="NAME",
+        help="what is tested, repeatable: runtime (default), powercontext==VERSION, powercontext, http://HOST:PORT",
+    )
+    group.addoption("--admin-token", metavar="TOKEN", help=f"of a target that is a URL; default: ${TOKEN_VARIABLE}")
     group.addoption("--oceanbase-url", metavar="URL", help="an OceanBase that somebody runs, instead of our own engine")
     group.addoption(
         "--twins",
@@ -61,43 +69,61 @@ class Run:
 
     def __init__(self, config: pytest.Config) -> None:
         self.backends = list(dict.fromkeys(config.getoption("--backend") or BACKENDS))
-        target = config.getoption("--target")
-        _refuse_unknown(backend=(self.backends, BACKENDS), target=([target], TARGETS))
+        targets = list(dict.fromkeys(config.getoption("--target") or [ReferenceTarget.name]))
+        _refuse_unknown(backend=(self.backends, BACKENDS), target=(unknown_targets(targets), known_targets()))
         self.entries: list[dict[str, Any]] = []
         self.tags: set[str] = set()
         """The tags of the scenarios so far, each known to pytest as a marker."""
         self.unreadable: set[str] = set()
         """The scenario files that could not be read, by node id."""
         worker: dict[str, Any] | None = getattr(config, "workerinput", None)
+        self.name = uuid.uuid4().hex[:8] if worker is None else str(worker["harness_run"])
+        # Each engine makes its own directory below at its start, and removes it.
+        self._directory = Path(tempfile.gettempdir()) / f"powercontext-harness-{self.name}"
         self.is_worker = worker is not None
         self.worker = "main" if worker is None else str(worker["workerid"])
         self.missing: dict[str, str] = {}
         """Why a backend did not start for the workers, by its name."""
+        self._unshared: dict[str, dict[str, str]] = {}
         if worker is None:
-            self.name = uuid.uuid4().hex[:8]
-            # Each makes its own directory below at its start, and removes it.
-            self._directory = Path(tempfile.gettempdir()) / f"powercontext-harness-{self.name}"
             url = config.getoption("--oceanbase-url")
             self.engines: dict[str, Backend] = {
                 name: create(name, oceanbase_url=url, run_directory=self._directory) for name in self.backends
             }
         else:
-            self.name = worker["harness_run"]
             self.missing = worker["harness_missing"]
             self.engines = {name: attach(info) for name, info in worker["harness_engines"].items()}
+        self.systems = open_systems(
+            targets,
+            run_directory=self._directory,
+            admin_token=config.getoption("--admin-token") or os.environ.get(TOKEN_VARIABLE),
+        )
+        self.columns = [
+            (target, backend) for target, system in self.systems.items() for backend in system.backends or self.backends
+        ]
+        """What every scenario runs on: the name of a target and of a backend."""
+        # An engine that no target runs on is not started.
+        used = {backend for _, backend in self.columns}
+        self.engines = {name: engine for name, engine in self.engines.items() if name in used}
         database = f"pch_{self.name}_{self.worker}"
         folder = config.rootpath / config.getini("scenarios")[0]
         self.ledger = load_ledger(folder / LEDGER, today=date.today(), targets=TARGETS, backends=BACKENDS)
-        self.session = Session(
-            self.engines,
-            names=self.backends,
-            target=target,
-            database=database,
-            missing=self.missing,
-            twins=_twins(config.getoption("--twins")),
-            shuffle=config.getoption("--shuffle"),
-            ledger=self.ledger,
-        )
+        if worker is not None:
+            for name, system in self.systems.items():
+                system.attach(worker["harness_systems"][name])
+        self.sessions = {
+            name: Session(
+                self.engines,
+                names=system.backends or self.backends,
+                target=system,
+                database=database,
+                missing=self.missing | ({} if worker is None else worker["harness_unshared"][name]),
+                twins=_twins(config.getoption("--twins")),
+                shuffle=config.getoption("--shuffle"),
+                ledger=self.ledger,
+            )
+            for name, system in self.systems.items()
+        }
 
     def start_engines(self) -> dict[str, dict[str, str]]:
         """Start all engines, and return how a worker reaches each; one that does not start is kept as missing."""
@@ -110,10 +136,22 @@ class Run:
                 self.missing[name] = str(error)
         return started
 
+    def start_systems(self) -> dict[str, dict[str, str]]:
+        """Start what targets share on the engines that started; returns by target why a backend is not there."""
+        running = {name: engine for name, engine in self.engines.items() if name not in self.missing}
+        if not self._unshared:
+            # All of them begin before the first is awaited.
+            systems = [system for system in self.systems.values() if system.shares]
+            with ThreadPoolExecutor(max(1, len(systems))) as pool:
+                causes = list(pool.map(lambda system: system.start(running), systems))
+            self._unshared = {name: {} for name in self.systems}
+            self._unshared |= {system.name: cause for system, cause in zip(systems, causes, strict=True)}
+        return self._unshared
+
     @property
     def is_incomplete(self) -> bool:
         """Whether a scenario needed a backend that was missing."""
-        return any(verdict == "missing" for _, verdict in faults(self.entries))
+        return any(verdict == "missing" for _, _, verdict in faults(self.entries))
 
     def cause(self, backend: str, told: str) -> str:
         """Return why a backend failed: its owner knows more of an engine's end than a worker does."""
@@ -137,16 +175,21 @@ class Run:
                 f"{facts.version} ({facts.way}), default isolation {facts.isolation}, "
                 f"binary identities compare {facts.padding}"
             )
+        for system in self.systems.values():
+            told |= {f"{system.name} on {backend}": way for backend, way in system.ways().items()}
         return told
 
     def close(self) -> None:
-        """Drop the databases; the controller also stops the engines and removes the files."""
+        """Drop the databases; the controller also stops the servers and engines, and removes the files."""
         with ExitStack() as stack:
             if not self.is_worker:
                 stack.callback(shutil.rmtree, self._directory, ignore_errors=True)
                 for engine in self.engines.values():
                     stack.callback(engine.stop)
-            self.session.close()
+                for system in self.systems.values():
+                    stack.callback(system.stop)
+            for session in self.sessions.values():
+                stack.callback(session.close)
 
 
 RUN = pytest.StashKey[Run]()
@@ -196,6 +239,8 @@ def pytest_configure_node(node: Any) -> None:
     run = node.config.stash[RUN]
     node.workerinput["harness_engines"] = run.start_engines()
     node.workerinput["harness_missing"] = run.missing
+    node.workerinput["harness_unshared"] = run.start_systems()
+    node.workerinput["harness_systems"] = {name: system.info() for name, system in run.systems.items()}
     node.workerinput["harness_run"] = run.name
 
 
@@ -230,8 +275,9 @@ class ScenarioFile(pytest.File):
         for tag in set(loaded.scenario.tags) - run.tags:
             run.tags.add(tag)
             self.config.addinivalue_line("markers", f"{tag}: scenarios with this tag")
-        for backend in self.config.stash[RUN].backends:
-            yield ScenarioItem.from_parent(self, name=backend, loaded=loaded)
+        for target, backend in run.columns:
+            name = backend if len(run.systems) == 1 else f"{backend}[{target}]"
+            yield ScenarioItem.from_parent(self, name=name, loaded=loaded, column=(target, backend))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:  # noqa: ARG002 (pytest's)
         """Say what is wrong with the file, without our own code's lines."""
@@ -247,16 +293,17 @@ class ScenarioFailed(Exception):
 class ScenarioItem(pytest.Item):
     """One scenario on one backend."""
 
-    def __init__(self, *, loaded: Loaded, **arguments: Any) -> None:
+    def __init__(self, *, loaded: Loaded, column: tuple[str, str], **arguments: Any) -> None:
         super().__init__(**arguments)
         self._loaded = loaded
+        self._target, self._backend = column
         self.outcome: Outcome | None = None
         for tag in loaded.scenario.tags:
             self.add_marker(tag)
 
     def runtest(self) -> None:
         """Run the scenario; raises ScenarioFailed, or skips what the target cannot do."""
-        self.outcome = self.config.stash[RUN].session.outcome(self._loaded, self.name)
+        self.outcome = self.config.stash[RUN].sessions[self._target].outcome(self._loaded, self._backend)
         if self.outcome.verdict == "not run":
             pytest.skip(f"not run: {self.outcome.reason}")
         if self.outcome.verdict == "known":
@@ -273,6 +320,7 @@ class ScenarioItem(pytest.Item):
                     self.outcome,
                     path=path,
                     backends=self.config.stash[RUN].backends,
+                    targets=self.config.getoption("--target") or (),
                     oceanbase_url=self.config.getoption("--oceanbase-url"),
                 )
             )
@@ -289,7 +337,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, Any]:
     report: Any = yield
     if isinstance(item, ScenarioItem) and item.outcome is not None and report.when == "call":
         run = item.config.stash[RUN]
-        start = run.session.start_seconds.get(item.outcome.backend, 0.0)
+        start = run.sessions[item.outcome.target].start_seconds.get(item.outcome.backend, 0.0)
         report.harness = entry(item.outcome, start_seconds=start, worker=run.worker)
     return report
 
@@ -324,8 +372,13 @@ class Reporter:
         if not run.entries:
             return
         terminalreporter.section("backends")
-        for line in summary_lines(run.entries, backends=run.backends, facts=run.facts()):
+        for line in summary_lines(run.entries, columns=run.columns, facts=run.facts()):
             terminalreporter.write_line(line)
-        for (name, verdict), cause in faults(run.entries).items():
-            for line in fault_lines(name, verdict, run.cause(name, cause)):
-                terminalreporter.write_line(line, red=True)
+        told: set[tuple[str, str, str]] = set()
+        for (target, backend, verdict), cause in faults(run.entries).items():
+            name = backend if not run.systems[target].shares else f"{target} on {backend}"
+            whole = (name, verdict, run.cause(backend, cause))
+            if whole not in told:
+                told.add(whole)
+                for line in fault_lines(*whole):
+                    terminalreporter.write_line(line, red=True)

@@ -12,7 +12,7 @@ from harness.check.delivered import Delivered, Malformed, read_delivered
 from harness.check.request import Asked, Illegal, read_request
 from harness.check.world import World
 from harness.target.base import Answer
-from runtime.artifacts import Citation
+from runtime.artifacts import Citation, Family
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,8 @@ class Prepared:
     `request` is the body parsed as JSON with the last one of duplicate keys, None where it is no legal JSON;
     `sent` its bytes. `repeated` is the answer to the same request sent again. `reads` holds the exact read of what was
     cited, as far as it was done. `log` is what the server logged for this request. `media_type` is False where the
-    request's headers alone call for a refusal. The last two fields say how a released target departs (SPEC.md 7).
+    request's headers alone call for a refusal. `other_families` and `raw_line_characters` say how a released target
+    departs (SPEC.md 7); `probes` are its answers to the oracle's probes, None of a target whose search is known.
     """
 
     request: Any
@@ -40,6 +41,7 @@ class Prepared:
     media_type: bool = True
     other_families: frozenset[str] = frozenset()
     raw_line_characters: bool = False
+    probes: Mapping[Family, Answer] | None = None
 
     @cached_property
     def asked(self) -> Asked | None:

@@ -15,6 +15,7 @@ from harness.check.regions import first_difference
 from harness.check.world import World
 from harness.scenario.model import AnyOrder, Expect
 from harness.target.base import Answer, Refused
+from harness.target.ids import Ids
 
 
 @dataclass(frozen=True)
@@ -29,11 +30,12 @@ class Surroundings:
     scopes: Mapping[str, str] = field(default_factory=dict)
     scope_id: str | None = None
     earlier: Mapping[str, bytes] = field(default_factory=dict)
+    ids: Ids = field(default_factory=Ids)
 
     @property
     def names(self) -> Names:
         """How items are named here."""
-        return Names(world=self.world, scopes=self.scopes, current=self.scope_id)
+        return Names(world=self.world, scopes=self.scopes, current=self.scope_id, ids=self.ids)
 
 
 def judge(expect: Expect, answer: Answer, *, surroundings: Surroundings) -> list[Failure]:

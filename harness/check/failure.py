@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 
@@ -18,6 +19,11 @@ class Failure:
     expected: str
     got: str
     message: str
+
+    def renamed(self, named: Callable[[str], str]) -> Failure:
+        """Return it with what it tells put into other words, ids for instance."""
+        region, expected, got = named(self.region), named(self.expected), named(self.got)
+        return Failure(self.kind, region, expected, got, named(self.message))
 
     def __str__(self) -> str:
         return f"{self.kind} in {self.region}: {self.message}"

@@ -11,6 +11,7 @@ from harness.check.display import is_blank
 from harness.check.failure import Failure, differs
 from harness.check.fitting import judge_markdown_body, judge_older_body
 from harness.check.parts import END, OLDER_END, TITLES
+from harness.check.world import ATOMIC_MEMORY
 from runtime.artifacts import MEMORY, MEMORY_ID, PROFILE, PROFILE_ID, EntryAddress
 
 OLDER_LIMIT = 8
@@ -114,11 +115,11 @@ def _check_citation(prepared: Prepared, item: DeliveredItem, region: str) -> Ite
     if item.referenced is not None and item.referenced != (item.scope_id != asked.scope_id):
         expected = "the form of a referenced Scope" if not item.referenced else "the form of the current Scope"
         yield differs("citation", region, "a citation of", expected=expected, got="the other one")
-    if not item.known_family:
-        if address.family not in prepared.other_families:
-            yield differs("family", region, "a family", expected="one of the four", got=repr(address.family))
+    if not item.known_family and address.family not in prepared.other_families:
+        yield differs("family", region, "a family", expected="one of the four", got=repr(address.family))
         return
-    if address.family not in asked.families:
+    selected = MEMORY if address.family == ATOMIC_MEMORY else address.family
+    if selected not in asked.families:
         yield differs("family", region, "a family", expected=sorted(asked.families), got=repr(address.family))
     only = {MEMORY: MEMORY_ID, PROFILE: PROFILE_ID}.get(address.family)
     if only is not None and address.artifact_id != only:
@@ -134,6 +135,8 @@ def _check_citation(prepared: Prepared, item: DeliveredItem, region: str) -> Ite
         entry = world.entry(item.citation)
         if entry is not None and entry.state != "active":
             yield differs("citation", region, "an Entry that is", expected="active", got=entry.state)
+    elif address.family == ATOMIC_MEMORY and world.active_entry(item.scope_id, address.artifact_id) is None:
+        yield differs("citation", region, "a memory that is", expected="active", got="retired")
 
 
 def check_bodies(prepared: Prepared, delivered: Delivered) -> Iterator[Failure]:
@@ -141,7 +144,7 @@ def check_bodies(prepared: Prepared, delivered: Delivered) -> Iterator[Failure]:
     if prepared.asked is None:
         return
     for item in delivered.items:
-        if not item.known_family:
+        if not item.known_family and item.address.family not in prepared.other_families:
             continue
         originals = prepared.world.bodies(item.citation, delivered=item.uncut_text, truncated=item.truncated)
         if delivered.form == "older":

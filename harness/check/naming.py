@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from harness.check.bodies import family_of
 from harness.check.delivered import DeliveredItem, Section
 from harness.check.parts import TITLES
-from harness.check.world import World
+from harness.check.world import ATOMIC_MEMORY, World
 from harness.scenario.model import ItemSpec
+from harness.target.ids import Ids
 from runtime.artifacts import FAMILIES, MEMORY, MEMORY_ID, EntryAddress, Family, Memory
 
 _RESERVED = "@#/"
@@ -29,11 +30,12 @@ class Wanted:
     identifier: str
     version: str | None
     revision: int | None
+    world: World = field(repr=False)
 
     def matches(self, item: DeliveredItem) -> bool:
         """Say whether a delivered item is the one that is meant."""
         family = item.address.family
-        name, version = name_and_version(item)
+        name, version = name_and_version(item, self.world)
         return (
             family in self.families
             and item.scope_id == self.scope_id
@@ -50,6 +52,7 @@ class Names:
     world: World
     scopes: Mapping[str, str]
     current: str | None
+    ids: Ids = field(default_factory=Ids)
 
     def wanted(self, item: str | ItemSpec, *, title: str | None = None) -> Wanted:
         """Return what an expected item must be, in one section or, without a title, in any.
@@ -69,28 +72,38 @@ class Names:
             raise UnknownName(
                 f"`{written}` names nothing stored, or something in several Scopes: say `scope/{written}`"
             )
+        identifier = self._real(found, identifier)
+        if version is not None:
+            version = self.ids.version(found, self.ids.name(identifier), version)
         fitting: tuple[str, ...] = tuple(family for family in families if self._holds(found, family, identifier))
         if not fitting:
             raise UnknownName(f"`{written}` names nothing that is stored{f' for section {title}' if title else ''}")
         if MEMORY in fitting:
             # Releases since 1.3 deliver memories under another family's name (SPEC.md 7).
-            fitting = (*fitting, "atomic-memory")
-        return Wanted(written, fitting, found, identifier, version, revision)
+            fitting = (*fitting, ATOMIC_MEMORY)
+        return Wanted(written, fitting, found, identifier, version, revision, self.world)
 
     def scope_of(self, identifier: str, families: Iterable[Family]) -> str | None:
         """Return the Scope that a name without one means, of those that the request may read."""
         kinds = tuple(families)
         known = self.world.references
         read = list(known) if self.current not in known else [self.current, *known[self.current]]
-        holders = [scope_id for scope_id in read if any(self._holds(scope_id, family, identifier) for family in kinds)]
+        holders = [
+            scope_id
+            for scope_id in read
+            if any(self._holds(scope_id, family, self._real(scope_id, identifier)) for family in kinds)
+        ]
         if self.current in holders:
             return self.current
         return holders[0] if len(holders) == 1 else None
 
     def name_of(self, item: DeliveredItem, *, detailed: bool) -> str:
         """Return a delivered item in the scenario's short language; `detailed` adds version or revision."""
-        name, version = name_and_version(item)
-        families = [family for family in FAMILIES if family == item.address.family]
+        real, version = name_and_version(item, self.world)
+        name = self.ids.name(real)
+        version = None if version is None else self.ids.name(version)
+        title = TITLES.get(item.address.family)
+        families = [family for family in FAMILIES if TITLES[family] == title]
         scope = next((key for key, scope_id in self.scopes.items() if scope_id == item.scope_id), item.scope_id)
         needs_scope = self.scope_of(name, families) != item.scope_id
         parts = (name, version or "", scope if needs_scope else "")
@@ -128,6 +141,10 @@ class Names:
             raise UnknownName(f"`{item}`: what follows `#` is no revision")
         return scope if slash else None, name, version if at else None, int(revision) if hashed else None
 
+    def _real(self, scope_id: str, identifier: str) -> str:
+        """Return what an Entry or Artifact of the scenario is called in a Scope of the target's."""
+        return self.ids.artifact(scope_id, self.ids.entry(scope_id, identifier))
+
     def _scope_id(self, name: str) -> str:
         if name in self.scopes:
             return self.scopes[name]
@@ -146,11 +163,16 @@ class Names:
         return isinstance(head, Memory) and any(entry.entry_id == identifier for entry in head.entries)
 
 
-def name_and_version(item: DeliveredItem) -> tuple[str, str | None]:
-    """Return an item's entry id and version, or its artifact id and None."""
+def name_and_version(item: DeliveredItem, world: World) -> tuple[str, str | None]:
+    """Return an item's entry id and version, or its artifact id and None; an atomic memory is an Entry."""
     if isinstance(item.citation, EntryAddress):
         return item.citation.entry_id, item.citation.entry_version_id
-    return item.citation.artifact_id, None
+    address = item.citation
+    if address.family != ATOMIC_MEMORY:
+        return address.artifact_id, None
+    versions = world.entry_versions(address.scope_id, address.artifact_id)
+    known = 1 <= address.revision <= len(versions)
+    return address.artifact_id, versions[address.revision - 1] if known else None
 
 
 def spelled(item: ItemSpec) -> str:

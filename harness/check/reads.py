@@ -10,7 +10,7 @@ from harness.check.delivered import Delivered
 from harness.check.errors import check_request_id
 from harness.check.failure import Failure, differs
 from harness.check.items import region_of
-from harness.check.world import World
+from harness.check.world import ATOMIC_MEMORY, World
 from harness.target.base import Answer
 from runtime.artifacts import Address, Citation, Content, EntryAddress, Experience, Memory, Profile, Topic
 
@@ -19,7 +19,7 @@ def check_reads(prepared: Prepared, delivered: Delivered) -> Iterator[Failure]:
     """Judge the exact reads that were done of what the text cites; a failure's region is the item's metadata."""
     for item in delivered.items:
         answer = prepared.reads.get(item.citation)
-        if answer is not None and item.known_family:
+        if answer is not None and (item.known_family or item.address.family in prepared.other_families):
             for failure in check_read(item.citation, answer, prepared.world):
                 region = region_of(delivered, item, "metadata")
                 yield Failure(failure.kind, region, failure.expected, failure.got, failure.message)
@@ -56,8 +56,10 @@ def read_answer(citation: Citation, world: World) -> dict[str, Any] | None:
             "entry_version_id": citation.entry_version_id,
         }
         return {"citation": cited, "kind": entry.kind, "text": entry.text, "state": entry.state}
+    if citation.family == ATOMIC_MEMORY:
+        return _atomic_memory(citation, world)
     content = world.content(citation)
-    return None if content is None else _artifact(citation, content)
+    return None if content is None else _artifact(citation, content_object(content))
 
 
 def content_object(content: Content) -> dict[str, Any]:
@@ -84,13 +86,18 @@ def content_object(content: Content) -> dict[str, Any]:
             return {"title": title, "summary": summary, "detail": detail}
 
 
-def _artifact(address: Address, content: Content) -> dict[str, Any]:
+def _atomic_memory(address: Address, world: World) -> dict[str, Any] | None:
+    texts = world.bodies(address)
+    return _artifact(address, {"text": texts[0]}) if texts else None
+
+
+def _artifact(address: Address, content: dict[str, Any]) -> dict[str, Any]:
     return {
         "scope_id": address.scope_id,
         "family": address.family,
         "artifact_id": address.artifact_id,
         "revision": address.revision,
-        "content": content_object(content),
+        "content": content,
     }
 
 

@@ -39,6 +39,8 @@ TextState = Literal["head", "old", "retired", "candidate"]
 Place = tuple[str, Family, str]
 """Scope id, family, artifact id."""
 Vector = tuple[float, ...]
+ATOMIC_MEMORY = "atomic-memory"
+"""The family under which releases since 1.3 keep each Entry as an Artifact of its own, its revisions its versions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,9 +190,22 @@ class World:
         """Return the text of every version of an Entry, in the order in which they were first written."""
         return [text for (name, _), text in self._versions.get(scope_id, {}).items() if name == entry_id]
 
-    def head_revision(self, scope_id: str, family: Family, artifact_id: str) -> int | None:
-        """Return the newest official revision's number."""
-        return len(self.revisions.get((scope_id, family, artifact_id), [])) or None
+    def entry_versions(self, scope_id: str, entry_id: str) -> list[str]:
+        """Return the id of every version of an Entry, in the order in which they were first written."""
+        return [version for name, version in self._versions.get(scope_id, {}) if name == entry_id]
+
+    def active_entry(self, scope_id: str, entry_id: str) -> Entry | None:
+        """Return an Entry as the Memory's Head holds it, None where it is retired or was never written."""
+        revisions = self.revisions.get((scope_id, MEMORY, MEMORY_ID), [])
+        head = revisions[-1] if revisions else None
+        entries = head.entries if isinstance(head, Memory) else ()
+        return next((one for one in entries if one.entry_id == entry_id and one.state == "active"), None)
+
+    def head_revision(self, scope_id: str, family: str, artifact_id: str) -> int | None:
+        """Return the newest official revision's number; of an atomic memory, that of its newest version."""
+        if family == ATOMIC_MEMORY:
+            return len(self.entry_versions(scope_id, artifact_id)) or None
+        return len(self.revisions.get((scope_id, family, artifact_id), [])) or None  # type: ignore[arg-type]
 
     def heads(self, scope_id: str, family: Family) -> list[Address]:
         """Return the Heads of a family in a Scope, in the order in which the Artifacts were first written."""
@@ -213,6 +228,9 @@ class World:
         if isinstance(citation, EntryAddress):
             entry = self.entry(citation)
             return [entry.text] if entry else []
+        if citation.family == ATOMIC_MEMORY:
+            texts = self.entry_texts(citation.scope_id, citation.artifact_id)
+            return texts[citation.revision - 1 : citation.revision]
         content = self.document(citation)
         if isinstance(content, Topic):
             if delivered is None:

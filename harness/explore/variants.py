@@ -21,6 +21,8 @@ class Variant:
 
     name: str
     seed: Callable[[Sequence[Operation]], list[Operation]]
+    twins: bool = False
+    """Whether it needs ids of the harness's choice."""
 
 
 def twins_variant(scenario: Scenario, kinds: Iterable[TwinKind]) -> Variant:
@@ -33,7 +35,7 @@ def twins_variant(scenario: Scenario, kinds: Iterable[TwinKind]) -> Variant:
     def seed(operations: Sequence[Operation]) -> list[Operation]:
         return with_twins(operations, ordered, spelled=spelled, entries=not _shows_manifests(scenario))
 
-    return Variant(f"twins {', '.join(ordered)}", seed)
+    return Variant(f"twins {', '.join(ordered)}", seed, twins=True)
 
 
 def shuffle_variant(scenario: Scenario, seed: str) -> Variant:

@@ -20,25 +20,26 @@ def entry(outcome: Outcome, *, start_seconds: float, worker: str) -> dict[str, A
         "target": outcome.target,
         "verdict": outcome.verdict,
         "checks": outcome.checks,
+        "presumed": [kind for step in outcome.steps for kind in step.presumed],
         "reason": outcome.reason,
-        "faults": [[fault.backend, fault.verdict, fault.reason] for fault in outcome.faults],
+        "faults": [[fault.target, fault.backend, fault.verdict, fault.reason] for fault in outcome.faults],
         "worker": worker,
         "times": {"start": start_seconds, **asdict(outcome.times)},
     }
 
 
-def faults(entries: list[dict[str, Any]]) -> dict[tuple[str, str], str]:
-    """Return the cause for each backend and verdict of an engine that failed where a scenario needed it."""
-    found: dict[tuple[str, str], str] = {}
+def faults(entries: list[dict[str, Any]]) -> dict[tuple[str, str, str], str]:
+    """Return the cause for each target, backend and verdict of what failed where a scenario needed it."""
+    found: dict[tuple[str, str, str], str] = {}
     for counted in entries:
-        for backend, verdict, cause in counted["faults"]:
-            found.setdefault((backend, verdict), cause)
+        for target, backend, verdict, cause in counted["faults"]:
+            found.setdefault((target, backend, verdict), cause)
     return found
 
 
-def phases(entries: list[dict[str, Any]], backend: str) -> dict[str, float]:
-    """Return the seconds of each phase on a backend, over all workers; the start counts once for each worker."""
-    ours = [entry for entry in entries if entry["backend"] == backend]
+def phases(entries: list[dict[str, Any]], column: tuple[str, str]) -> dict[str, float]:
+    """Return the seconds of each phase on a target and backend, over all workers; a worker's start counts once."""
+    ours = [entry for entry in entries if (entry["target"], entry["backend"]) == column]
     starts = {entry["worker"]: entry["times"]["start"] for entry in ours}
     spent = {phase: sum(entry["times"][phase] for entry in ours) for phase in PHASES if phase != "start"}
     return {"start": sum(starts.values()), **spent}

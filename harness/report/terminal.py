@@ -29,7 +29,12 @@ _LEAST = len(_MOST_TELLING)
 
 
 def failure_lines(
-    outcome: Outcome, *, path: str, backends: Sequence[str], oceanbase_url: str | None = None
+    outcome: Outcome,
+    *,
+    path: str,
+    backends: Sequence[str],
+    targets: Sequence[str] = (),
+    oceanbase_url: str | None = None,
 ) -> Iterator[str]:
     """Yield a failed outcome's verdict: where, what was expected and what came, and the command that repeats it."""
     step = outcome.failed_step
@@ -52,7 +57,7 @@ def failure_lines(
         if others:
             more = ", ".join(sorted({f"{other.kind} in {other.region}" for other in others}))
             yield f"  and {len(others)} more at this step: {_one_line(more)}"
-    yield f"  repeat:   {repeat_command(path, backends, oceanbase_url=oceanbase_url)}"
+    yield f"  repeat:   {repeat_command(path, backends, targets=targets, oceanbase_url=oceanbase_url)}"
 
 
 def _telling(failure: Failure) -> int:
@@ -60,24 +65,31 @@ def _telling(failure: Failure) -> int:
     return _MOST_TELLING.index(failure.kind) if failure.kind in _MOST_TELLING else _LEAST
 
 
-def repeat_command(path: str, backends: Sequence[str], *, oceanbase_url: str | None = None) -> str:
+def repeat_command(
+    path: str, backends: Sequence[str], *, targets: Sequence[str] = (), oceanbase_url: str | None = None
+) -> str:
     """Return the command that runs one scenario again; all backends, since they are compared.
 
     A URL is repeated without its password.
     """
     words = ["harness", "run", path, *(word for name in backends for word in ("--backend", name))]
+    words += [word for name in targets for word in ("--target", name)]
     if oceanbase_url:
         words += ["--oceanbase-url", re.sub(r"(?<=:)[^:@/]*(?=@)", "PASSWORD", oceanbase_url)]
     return shlex.join(words)
 
 
-def summary_lines(entries: list[dict[str, Any]], *, backends: Sequence[str], facts: Mapping[str, str]) -> Iterator[str]:
-    """Yield the table chapter x backend, what was really executed, and where the time went."""
+def summary_lines(
+    entries: list[dict[str, Any]], *, columns: Sequence[tuple[str, str]], facts: Mapping[str, str]
+) -> Iterator[str]:
+    """Yield the table chapter x (target, backend), what was really executed, and where the time went."""
     chapters = sorted({entry["chapter"] for entry in entries})
-    counts = Counter((entry["chapter"], entry["backend"], entry["verdict"]) for entry in entries)
-    rows = [["chapter", *backends]]
-    rows += [[chapter, *(_counted(counts, (chapter,), backend) for backend in backends)] for chapter in chapters]
-    rows.append(["all", *(_counted(counts, chapters, backend) for backend in backends)])
+    counts = Counter((entry["chapter"], (entry["target"], entry["backend"]), entry["verdict"]) for entry in entries)
+    single = len({target for target, _ in columns}) == 1
+    titles = [backend if single else f"{target} {backend}" for target, backend in columns]
+    rows = [["chapter", *titles]]
+    rows += [[chapter, *(_counted(counts, (chapter,), column) for column in columns)] for chapter in chapters]
+    rows.append(["all", *(_counted(counts, chapters, column) for column in columns)])
     yield from _table(rows)
     yield ""
     executed = [entry for entry in entries if entry["checks"]]
@@ -87,6 +99,10 @@ def summary_lines(entries: list[dict[str, Any]], *, backends: Sequence[str], fac
         f"executed: {len(executed)} of {len(entries)} (scenarios x backends), "
         f"{scenarios} scenario{'s' if scenarios != 1 else ''}, {checks} steps and expectations judged"
     )
+    presumed = Counter(kind for entry in entries for kind in entry["presumed"])
+    if presumed:
+        kinds = ", ".join(f"{kind} {count}" for kind, count in presumed.most_common())
+        yield f"left to the oracle, since they presume ids or an order that the target chooses: {kinds}"
     for verdict in ("not run", "known"):
         for reason, count in Counter(entry["reason"] for entry in entries if entry["verdict"] == verdict).items():
             yield f"{verdict}: {reason} ({count})"
@@ -94,7 +110,10 @@ def summary_lines(entries: list[dict[str, Any]], *, backends: Sequence[str], fac
         yield "nothing was judged: the run is red"
     yield ""
     times = [["seconds", *PHASES]]
-    times += [[name, *(f"{seconds:.1f}" for seconds in phases(entries, name).values())] for name in backends]
+    times += [
+        [title, *(f"{seconds:.1f}" for seconds in phases(entries, column).values())]
+        for title, column in zip(titles, columns, strict=True)
+    ]
     yield from _table(times)
     for name, told in facts.items():
         yield f"{name}: {told}"
@@ -106,10 +125,12 @@ def fault_lines(backend: str, verdict: str, cause: str) -> Iterator[str]:
     yield from f"{backend} {what}: {cause}".split("\n")
 
 
-def _counted(counts: Counter[tuple[str, str, str]], chapters: Sequence[str], backend: str) -> str:
+def _counted(
+    counts: Counter[tuple[str, tuple[str, str], str]], chapters: Sequence[str], column: tuple[str, str]
+) -> str:
     parts = []
     for verdict in get_args(Verdict):
-        number = sum(counts[chapter, backend, verdict] for chapter in chapters)
+        number = sum(counts[chapter, column, verdict] for chapter in chapters)
         if number:
             parts.append(f"{number} {verdict}")
     return ", ".join(parts) or "-"

@@ -6,8 +6,9 @@ from dataclasses import replace
 from itertools import zip_longest
 
 from harness.check.failure import Failure
+from harness.check.parts import TITLES
 from harness.check.regions import first_difference
-from harness.run.result import FAULTS, WRITES, Outcome, StepResult
+from harness.run.result import FAULTS, MORE, WRITES, Candidates, Outcome, StepResult
 from harness.target.base import Answer
 
 SEED_MISMATCH = "SEED MISMATCH"
@@ -21,7 +22,7 @@ def compare(reference: Outcome, outcome: Outcome) -> Outcome:
     Where the stored rows already differ, that is the failure, and answers are not compared. Where one of them has no
     rows, since its seed was refused, there is nothing to compare.
     """
-    if not reference.digests or not outcome.digests:
+    if not _was_seeded(reference) or not _was_seeded(outcome):
         return outcome
     if reference.digests != outcome.digests:
         seeded = reference.digests[0] != outcome.digests[0]
@@ -37,6 +38,10 @@ def compare(reference: Outcome, outcome: Outcome) -> Outcome:
         if failure is not None:
             return outcome.with_failure(ours, failure)
     return outcome
+
+
+def _was_seeded(outcome: Outcome) -> bool:
+    return outcome.seed is not None and not outcome.seed.failures
 
 
 def _first_other(theirs: str, ours: str) -> tuple[str, str]:
@@ -68,6 +73,9 @@ def _varied(failure: Failure, name: str) -> Failure:
 
 
 def _difference(theirs: StepResult, ours: StepResult, reference: str, backend: str) -> Failure | None:
+    """Return how a step's answers differ; of targets with a search of their own each in its order (SPEC.md 10)."""
+    if theirs.candidates is not None and ours.candidates is not None and theirs.candidates != ours.candidates:
+        return _other_hits(theirs.candidates, ours.candidates, reference, backend)
     if theirs.status != ours.status:
         expected, got = f"{theirs.status} as on {reference}", str(ours.status)
         answers = f"{reference} answers {theirs.status}, {backend} answers {ours.status}"
@@ -85,6 +93,19 @@ def _difference(theirs: StepResult, ours: StepResult, reference: str, backend: s
     assert difference is not None
     message = f"{_dissent(theirs, ours, reference, backend)} at {difference}"
     return Failure(BEHAVIOUR_MISMATCH, difference.region, difference.expected, difference.got, message)
+
+
+def _other_hits(theirs: Candidates, ours: Candidates, reference: str, backend: str) -> Failure | None:
+    """Return the failure that two searches find other things; an other order alone is none."""
+    for family in theirs:
+        one, other = theirs[family], ours.get(family, ())
+        # Behind a probe's limit nothing is known of either.
+        if set(one) == set(other) or MORE in one or MORE in other:
+            continue
+        expected, got = ", ".join(sorted(one)), ", ".join(sorted(other))
+        message = f"{backend} finds other {TITLES[family]} candidates than {reference}: expected {expected}, got {got}"
+        return Failure(BEHAVIOUR_MISMATCH, f"candidates of {TITLES[family]}", expected, got, message)
+    return None
 
 
 def _dissent(theirs: StepResult, ours: StepResult, reference: str, backend: str) -> str:

@@ -11,7 +11,9 @@ from harness.check.context import Prepared
 from harness.check.delivered import Delivered
 from harness.check.failure import Failure
 from harness.check.invariants import check_prepare
-from harness.check.oracle import judge_prepared
+from harness.check.oracle import Order, candidate_order_from_probe, judge_prepared, probe_requests
+from harness.check.request import Asked
+from harness.check.turns import check_turns
 from harness.check.world import World
 from harness.explore.sweep import LARGEST, interesting_budgets
 from harness.run.result import Times
@@ -42,6 +44,7 @@ class Prepares:
         self._target = target
         self._world = world
         self._times = times
+        self._probes: dict[tuple[int, str | None, bytes], Answer] = {}
         self.faults: dict[Family, str] = {}
         """What was declared of each family's recall on this backend."""
 
@@ -55,6 +58,7 @@ class Prepares:
                 repeated = self._target.prepare(asking.sent, token=asking.token, headers=asking.headers)
             log = self._target.log()
         reads: dict[Citation, Answer] = {}
+        traits = self._target.traits
         prepared = Prepared(
             request=parsed(asking.sent),
             sent=asking.sent,
@@ -69,7 +73,11 @@ class Prepares:
             max_entries=self._scenario.runtime.max_entries or 8,
             log=log,
             media_type=_declares_json(asking.headers),
+            other_families=traits.other_families,
+            raw_line_characters=traits.raw_line_characters,
         )
+        if traits.own_search and answer.status == 200 and prepared.asked is not None:
+            prepared = replace(prepared, probes=self._probe(prepared.asked, asking.token))
         with self._times.timed("check"):
             delivered = prepared.delivered
         if isinstance(delivered, Delivered) and not only_once:
@@ -81,8 +89,36 @@ class Prepares:
     def judge(self, prepared: Prepared) -> list[Failure]:
         """Return what an answer does not keep of what always holds, and of its prediction."""
         failing = [family for family, kind in self.faults.items() if kind in ("error", "hang")]
-        predicted = judge_prepared(prepared, runtime=self._scenario.runtime, failing=failing)
-        return [*check_prepare(prepared), *predicted]
+        order = self.order(prepared)
+        predicted = judge_prepared(
+            prepared,
+            runtime=self._scenario.runtime,
+            order=order,
+            style=self._target.traits.style,
+            failing=failing,
+        )
+        turns = [] if order is None else check_turns(prepared, order)
+        return [*check_prepare(prepared), *predicted, *turns]
+
+    def order(self, prepared: Prepared) -> Order | None:
+        """Return the candidates in the target's own order, as far as probes show them; None where it has no other."""
+        if prepared.probes is None or prepared.asked is None:
+            return None
+        return candidate_order_from_probe(
+            self._world, prepared.asked, prepared.probes, max_entries=prepared.max_entries
+        )
+
+    def _probe(self, asked: Asked, token: str | None) -> dict[Family, Answer]:
+        """Ask for each selected family alone; what was asked before of the same world is not asked again."""
+        answers = {}
+        for family, request in probe_requests(asked, max_entries=self._scenario.runtime.max_entries or 8).items():
+            sent = json.dumps(request, ensure_ascii=False).encode()
+            key = (self._world.version, token, sent)
+            if key not in self._probes:
+                with self._times.timed("request"):
+                    self._probes[key] = self._target.prepare(sent, token=token)
+            answers[family] = self._probes[key]
+        return answers
 
     def sweep(self, asking: Asking) -> tuple[list[Failure], int]:
         """Ask again at every budget where the answer can change; returns what was wrong, and how many were asked."""

@@ -9,10 +9,14 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from harness.check.failure import Failure
+from runtime.artifacts import Family
 
 Verdict = Literal["passed", "failed", "known", "engine fault", "missing", "not run"]
 FAULTS: tuple[Verdict, ...] = ("engine fault", "missing")
 """Verdicts that say nothing of the contract: an engine that was lost in mid-run, or never there."""
+Candidates = dict[Family, tuple[str, ...]]
+"""By family what recall offered, in its order; MORE at the end where there may be more."""
+MORE = "..."
 WRITES = frozenset(("write", "grant", "revoke"))
 """The verbs of steps that change what is stored."""
 
@@ -31,6 +35,10 @@ class StepResult:
     failures: tuple[Failure, ...] = ()
     checks: int = 0
     """How many judgements were made of this step."""
+    candidates: Candidates | None = None
+    """What each family's recall offered, of a target with a search of its own: told by the scenario's own ids."""
+    presumed: tuple[str, ...] = ()
+    """The kinds of expectations that presume ids or an order of ours, and were not judged here."""
 
 
 @dataclass(slots=True)

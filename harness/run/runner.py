@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
+from collections.abc import Sequence
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
@@ -17,12 +18,14 @@ from harness.check.reads import check_read
 from harness.check.world import World
 from harness.explore.canaries import with_canaries
 from harness.explore.variants import Variant
+from harness.run.near_ids import ask_by_near_ids
 from harness.run.prepares import Asking, Prepares
-from harness.run.result import WRITES, Outcome, StepResult, Times
+from harness.run.presumed import citations_by_family, presuming
+from harness.run.result import WRITES, Candidates, Outcome, StepResult, Times
 from harness.run.round_trip import ROUND_TRIP, move_heads
 from harness.scenario.items import entry_and_version
 from harness.scenario.loader import Loaded
-from harness.scenario.model import HexBody, Read, Step, Token
+from harness.scenario.model import HexBody, Read, Step, Token, TwinKind
 from harness.scenario.operations import (
     NOBODY,
     principal_id,
@@ -33,27 +36,40 @@ from harness.scenario.operations import (
     seeded,
     write_operations,
 )
-from harness.target.base import Answer, Target
+from harness.target.base import Answer, Applied, Refused, Target
 from runtime.artifacts import Citation
 
 
-def run(loaded: Loaded, target: Target, *, variant: Variant | None = None) -> Outcome:
+def run(loaded: Loaded, target: Target, *, variant: Variant | None = None, near: Sequence[TwinKind] = ()) -> Outcome:
     """Run a scenario's steps in order and judge each; one that fails does not hide the rest.
 
-    A variant seeds the scenario otherwise, with what must change nothing. An exception of the target's passes through:
+    A variant seeds the scenario otherwise, with what must change nothing. `near` says by which near misses of ids each
+    prepare that is answered is asked again. An exception of the target's passes through:
     the caller knows the engine.
     """
-    return _Run(loaded, target, variant).outcome()
+    return _Run(loaded, target, variant, near).outcome()
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """A prepare that was judged; see StepResult."""
+
+    answer: Answer
+    failures: list[Failure]
+    checks: int
+    candidates: Candidates | None
+    presumed: tuple[str, ...]
 
 
 class _Run:
     """The state of one scenario while it runs."""
 
-    def __init__(self, loaded: Loaded, target: Target, variant: Variant | None) -> None:
+    def __init__(self, loaded: Loaded, target: Target, variant: Variant | None, near: Sequence[TwinKind]) -> None:
         self._loaded = loaded
         self._scenario = loaded.scenario
         self._target = target
         self._variant = variant
+        self._near = near
         self._times = Times()
         self._world = World()
         self._prepares = Prepares(loaded.scenario, target, self._world, self._times)
@@ -63,8 +79,10 @@ class _Run:
         self._cited: dict[Citation, str | None] = {}
         """Everything that was cited, with the token of the last one who was given it."""
         names = principals(loaded.scenario)
-        # A token says whose it is only to the server; the same on every backend, so that answers are comparable.
-        self._tokens = {name: hashlib.sha256(f"token of {name}".encode()).hexdigest() for name in names}
+        self._tokens = {
+            name: target.token(principal_id(loaded.scenario, name), administrator=caller.administrator)
+            for name, caller in names.items()
+        }
 
     def outcome(self) -> Outcome:
         """Run it."""
@@ -74,10 +92,10 @@ class _Run:
         seed = self._seed()
         if seed.failures:
             return self._outcome("failed", seed=seed)
-        digests = [self._digest()]
+        digests = self._digests()
         steps = tuple(self._step(index, step) for index, step in enumerate(self._scenario.steps))
         if any(step.verb in WRITES for step in steps):
-            digests.append(self._digest())
+            digests += self._digests()
         if self._cited:
             steps = (*steps, self._round_trip())
         failed = any(step.failures for step in steps)
@@ -101,31 +119,37 @@ class _Run:
             operations = self._marked(seed_operations(self._scenario, self._tokens), "seed")
             if self._variant is not None:
                 operations = self._variant.seed(operations)
-            refused = self._target.apply(operations)
+            outcome = self._target.apply(operations)
         line = self._loaded.line("scopes")
-        if refused is None:
-            self._world.apply(operations)
+        if isinstance(outcome, Applied):
+            self._world.apply(outcome.operations)
             return StepResult(-1, "the seed", "seed", line)
         # The scenario cannot be what its author means, so that no step is tried.
         failure = differs(
-            "seed", "seed", "a seed", expected="accepted", got=f"refused: {refused.code} {refused.at}".rstrip()
+            "seed", "seed", "a seed", expected="accepted", got=f"refused: {outcome.code} {outcome.at}".rstrip()
         )
         return StepResult(-1, "the seed", "seed", line, failures=(failure,), checks=1)
 
-    def _digest(self) -> str:
+    def _digests(self) -> list[str]:
+        if not self._target.traits.digests:
+            return []
         with self._times.timed("seed"):
-            return self._target.digest()
+            return [self._target.digest()]
 
     def _step(self, index: int, step: Step) -> StepResult:
         name = step.step or f"step {index + 1}"
         line = self._loaded.line("steps", index)
         status: int | None = None
         body: bytes | None = None
+        candidates: Candidates | None = None
+        presumed: tuple[str, ...] = ()
         failures: list[Failure]
         match step.verb:
             case "prepare" | "body":
-                answer, failures, checks = self._prepare(step)
-                status, body = answer.status, answer.body
+                judged = self._prepare(step)
+                failures, checks = judged.failures, judged.checks
+                candidates, presumed = judged.candidates, judged.presumed
+                status, body = judged.answer.status, judged.answer.body
             case "read" if step.read == "everything cited":
                 failures, checks = self._read_everything_cited(step)
             case "read":
@@ -141,28 +165,42 @@ class _Run:
                 failures, checks = [], 0
         if body is not None:
             self._bodies[name] = body
-        return StepResult(index, name, step.verb, line, status, body, tuple(failures), checks)
+            body = self._target.ids.comparable(body)
+        told = tuple(failure.renamed(self._target.ids.named) for failure in failures)
+        return StepResult(index, name, step.verb, line, status, body, told, checks, candidates, presumed)
 
-    def _prepare(self, step: Step) -> tuple[Answer, list[Failure], int]:
+    def _prepare(self, step: Step) -> _Judged:
         caller, token = self._caller(step)
         asking = Asking(self._request_body(step), caller, token, step.headers)
         prepared = self._prepares.ask(asking)
         with self._times.timed("check"):
             current = prepared.asked.scope_id if prepared.asked else None
             # What was written comes first: it says what the scenario is about.
-            failures = judge(step.expect, prepared.answer, surroundings=self._surroundings(current))
-            failures += self._prepares.judge(prepared)
+            written = judge(step.expect, prepared.answer, surroundings=self._surroundings(current))
+            always = self._prepares.judge(prepared)
+            own = self._prepares.order(prepared)
+            presumed = presuming(
+                written, always, prepared, own, runtime=self._scenario.runtime, style=self._target.traits.style
+            )
+            failures = [*(one for one in written if one.kind not in presumed), *always]
         self._last = prepared
         self._cited |= dict.fromkeys(prepared.reads, token)
         checks = 2 + len(step.expect.model_fields_set) + len(prepared.reads)
+        for found_near in ask_by_near_ids(prepared, asking, self._prepares, self._target, self._near):
+            failures += [] if found_near is None else [found_near]
+            checks += 1
         if self._scenario.sweep == "budget":
             found, asked = self._prepares.sweep(asking)
             failures += found
             checks += asked
-        return prepared.answer, failures, checks
+        candidates = None if own is None else citations_by_family(own, self._target.ids)
+        return _Judged(prepared.answer, failures, checks, candidates, presumed)
 
     def _round_trip(self) -> StepResult:
-        failures = move_heads(self._target, self._world, self._cited, self._times)
+        failures = [
+            failure.renamed(self._target.ids.named)
+            for failure in move_heads(self._target, self._world, self._cited, self._times)
+        ]
         index = len(self._scenario.steps)
         line = self._loaded.line("steps", index - 1)
         return StepResult(index, ROUND_TRIP, "read", line, failures=tuple(failures), checks=len(self._cited))
@@ -170,7 +208,7 @@ class _Run:
     def _read(self, step: Step) -> tuple[Answer, list[Failure], int]:
         assert isinstance(step.read, Read)
         caller, token = self._caller(step)
-        scope = scope_id(self._scenario, step.read.scope)
+        scope = self._scope(step.read.scope)
         with self._times.timed("request"):
             answer = self._read_exactly(step.read, scope, token)
         with self._times.timed("check"):
@@ -180,9 +218,12 @@ class _Run:
         return answer, failures, 1 + len(step.expect.model_fields_set)
 
     def _read_exactly(self, read: Read, scope: str, token: str | None) -> Answer:
+        ids = self._target.ids
         if read.entry is None:
-            return self._target.read_revision(scope, read.family or "", read.id or "", str(read.revision), token=token)
-        entry, version = entry_and_version(read.entry, read.version)
+            real = ids.artifact(scope, read.id or "")
+            return self._target.read_revision(scope, read.family or "", real, str(read.revision), token=token)
+        name, version_name = entry_and_version(read.entry, read.version)
+        entry, version = ids.entry(scope, name), ids.version(scope, name, version_name)
         memory = {"family": "memory", "artifact_id": "memory", "revision": read.revision}
         citation = {"memory_ref": memory, "entry_id": entry, "entry_version_id": version}
         body = json.dumps({"scope_id": scope, "citation": citation}, ensure_ascii=False).encode()
@@ -208,11 +249,11 @@ class _Run:
     def _write(self, step: Step, index: int) -> list[Failure]:
         operations = self._marked(write_operations(self._scenario, self._writing, step), f"step {index}")
         with self._times.timed("seed"):
-            refused = self._target.apply(operations)
-        if refused is None and step.expect.refused is None:
+            outcome = self._target.apply(operations)
+        if isinstance(outcome, Applied) and step.expect.refused is None:
             # One that was to be refused is no legal write: there may be no world that holds it.
-            self._world.apply(operations)
-        return judge_write(step.expect, refused)
+            self._world.apply(outcome.operations)
+        return judge_write(step.expect, outcome if isinstance(outcome, Refused) else None)
 
     def _declare(self, step: Step) -> None:
         """Let a family's recall fail from here on, on the backends that the step names."""
@@ -232,14 +273,14 @@ class _Run:
 
     def _request_body(self, step: Step) -> bytes:
         if isinstance(step.body, HexBody):
-            return bytes.fromhex(step.body.hex)
+            return self._target.ids.in_request(bytes.fromhex(step.body.hex))
         if step.body is not None:
-            return step.body.encode()
+            return self._target.ids.in_request(step.body.encode())
         assert step.prepare is not None
         request = dict(step.prepare)
         named = request.get("scope_id")
         if isinstance(named, str):
-            request["scope_id"] = scope_id(self._scenario, named)
+            request["scope_id"] = self._scope(named)
         return json.dumps(request, ensure_ascii=False).encode()
 
     def _caller(self, step: Step) -> tuple[str | None, str | None]:
@@ -257,4 +298,10 @@ class _Run:
         return (None, None) if name is None else (principal_id(self._scenario, name), self._tokens[name])
 
     def _surroundings(self, current: str | None) -> Surroundings:
-        return Surroundings(self._world, scope_ids(self._scenario), current, self._bodies)
+        ids = self._target.ids
+        scopes = {name: ids.scope(known) for name, known in scope_ids(self._scenario).items()}
+        return Surroundings(self._world, scopes, current, self._bodies, ids)
+
+    def _scope(self, name: str) -> str:
+        """Return the real id of the Scope of a name, or of an id that is as it is."""
+        return self._target.ids.scope(scope_id(self._scenario, name))

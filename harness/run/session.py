@@ -15,6 +15,7 @@ from typing import Any
 
 from backends.base import Backend
 from backends.errors import EngineError
+from harness.errors import HarnessError
 from harness.explore.variants import Variant, shuffle_variant, twins_variant
 from harness.run.compare import compare, compare_variant
 from harness.run.ledger import Ledger
@@ -22,19 +23,20 @@ from harness.run.result import FAULTS, Outcome, Verdict
 from harness.run.runner import run
 from harness.scenario.loader import Loaded
 from harness.scenario.model import Scenario, TwinKind
-from harness.target import TARGETS, Target
+from harness.target import Target
 from harness.target.base import TargetLost
+from harness.target.systems import InTree, System
 
 
 class Session:
-    """One process's part of a run: a database and a target for each backend, made at first use and kept."""
+    """One process's part of a run of one system: a target for each backend, made at first use and kept."""
 
     def __init__(
         self,
         engines: Mapping[str, Backend],
         *,
         names: Sequence[str],
-        target: str,
+        target: str | System,
         database: str,
         missing: Mapping[str, str] | None = None,
         twins: Sequence[TwinKind] = (),
@@ -43,7 +45,8 @@ class Session:
     ) -> None:
         self._engines = engines
         self._names = tuple(names)
-        self._target = target
+        self._system = InTree(target) if isinstance(target, str) else target
+        self._target = self._system.name
         self._database = database
         self._twins = tuple(twins)
         self._shuffle = shuffle
@@ -60,17 +63,21 @@ class Session:
         """Run a scenario on a backend and judge it by the first backend, by its variants and by the ledger."""
         outcome = self._compared(loaded, backend)
         for variant in self._variants(loaded.scenario):
-            if outcome.verdict in ("passed", "failed"):
+            # Twins need ids that we choose; a target that makes its own was asked by near ids instead.
+            seeded_twins = variant.twins and self._targets[backend].traits.makes_ids
+            if outcome.verdict in ("passed", "failed") and not seeded_twins:
                 plain, varied = self._run(loaded, backend), self._run_once(loaded, backend, variant)
                 outcome = compare_variant(plain, varied, outcome, name=variant.name)
         return outcome if self._ledger is None else self._ledger.judge(loaded, outcome)
 
     def _variants(self, scenario: Scenario) -> Iterator[Variant]:
-        kinds = {*scenario.twins, *self._twins}
-        if kinds:
+        if kinds := self._kinds(scenario):
             yield twins_variant(scenario, kinds)
         if self._shuffle is not None:
             yield shuffle_variant(scenario, self._shuffle)
+
+    def _kinds(self, scenario: Scenario) -> set[TwinKind]:
+        return {*scenario.twins, *self._twins}
 
     def _compared(self, loaded: Loaded, backend: str) -> Outcome:
         outcome = self._run(loaded, backend)
@@ -91,26 +98,43 @@ class Session:
     def _drop(self, backend: str) -> None:
         # The run is over; what an engine still holds goes with it, or is named by its stop.
         with suppress(EngineError):
-            self._engines[backend].drop(self._database)
+            if backend in self._engines:
+                self._engines[backend].drop(self._database)
 
     def _ready(self, backend: str) -> Target:
         """Return the target on a backend, on this process's own database there; raises EngineError, TargetLost."""
         if backend not in self._targets:
             started = time.perf_counter()
-            engine = self._engines[backend]
+            engine = self._engines.get(backend)
             try:
                 # A warning while an engine opens is a fault that has not shown itself yet.
                 with warnings.catch_warnings():
                     warnings.simplefilter("error")
-                    engine.start()
-                    url = engine.database_url(self._database)
-            except (EngineError, Warning) as error:
-                told = str(error) if isinstance(error, EngineError) else f"the engine opens with a warning: {error}"
+                    if engine is not None:
+                        engine.start()
+                    if self._system.shares:
+                        self._start_shared()
+                    if backend in self._faults:
+                        raise TargetLost(self._faults[backend][1])
+                    self._targets[backend] = self._system.target(backend, engine, self._database)
+            except (EngineError, HarnessError, Warning) as error:
+                known = isinstance(error, EngineError | HarnessError)
+                told = str(error) if known else f"the engine opens with a warning: {error}"
                 self._faults[backend] = ("missing", told)
                 raise TargetLost(told) from error
-            self._targets[backend] = TARGETS[self._target](backend, url)
             self.start_seconds[backend] = time.perf_counter() - started
         return self._targets[backend]
+
+    def _start_shared(self) -> None:
+        """Start what the targets share, on all engines that start, so that no server waits for another's start."""
+        started = {}
+        for name, engine in self._engines.items():
+            if name in self._names and name not in self._faults:
+                with suppress(EngineError):
+                    engine.start()
+                    started[name] = engine
+        for backend, cause in self._system.start(started).items():
+            self._faults.setdefault(backend, ("missing", cause))
 
     def _run(self, loaded: Loaded, backend: str) -> Outcome:
         if self._remembered is None or self._remembered[0] is not loaded:
@@ -129,7 +153,9 @@ class Session:
         }
         if backend not in self._faults:
             try:
-                outcome = run(loaded, self._ready(backend), variant=variant)
+                target = self._ready(backend)
+                near = self._kinds(loaded.scenario) if target.traits.makes_ids else ()
+                outcome = replace(run(loaded, target, variant=variant, near=sorted(near)), target=self._target)
             except EngineError as error:
                 self._faults.setdefault(backend, ("engine fault", str(error)))
             except TargetLost as error:
@@ -145,7 +171,8 @@ class Session:
     def _is_lost(self, backend: str) -> bool:
         """Ask the engine itself; one that is gone is not asked again by later scenarios."""
         try:
-            self._engines[backend].check()
+            if backend in self._engines:
+                self._engines[backend].check()
         except EngineError as found:
             self._faults[backend] = ("engine fault", str(found))
         return backend in self._faults

@@ -6,11 +6,15 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from backends.operations import Operation
 from harness.scenario.model import RuntimeSpec, Scenario
+from harness.target.ids import Ids
 from runtime.artifacts import Citation, Family
+
+Style = Literal["in-tree", "1.0-1.2", "1.3-1.4"]
+"""Whose output it is (SPEC.md 7): in-tree, or that of a range of releases."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,13 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
+class Applied:
+    """Writes that a target accepted, as it stored them: with its own ids, texts as it keeps them, its own revisions."""
+
+    operations: tuple[Operation, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Refused:
     """A write that the target refused, with the code of SPEC.md 1."""
 
@@ -50,11 +61,35 @@ class TargetLost(Exception):
     """A target that could not be asked or written to: its engine, its server or its database does not answer."""
 
 
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """How a target departs from this repository's runtime where the contract leaves it free (SPEC.md 7 and 10)."""
+
+    style: Style = "in-tree"
+    makes_ids: bool = False
+    """Whether it makes its own ids, so that a text's length differs from what a scenario counts."""
+    own_search: bool = False
+    """Whether it ranks by a search of its own, so that its order is asked for by probes."""
+    digests: bool = True
+    """Whether the rows that it stored can be read back beside its public interface."""
+    other_families: frozenset[str] = frozenset()
+    raw_line_characters: bool = False
+
+
 class Target(Protocol):
-    """A system under test on one backend: seeded by operations, asked over HTTP. Each method may raise TargetLost."""
+    """A system under test on one backend: seeded by operations, asked over HTTP. Each method may raise TargetLost.
+
+    Operations and what a scenario says have the scenario's own ids, `ids` what they are called here. All that is asked
+    and answered, and the operations that `apply` returns, have the real ones.
+    """
 
     name: str
     backend: str
+    traits: Traits
+    ids: Ids
+
+    def token(self, principal_id: str, *, administrator: bool) -> str:
+        """Return the bearer token that a principal will show, before the operation that creates it."""
 
     def lacking(self, scenario: Scenario) -> str | None:
         """Return why a scenario cannot be run here, beginning with "needs", or None."""
@@ -62,11 +97,11 @@ class Target(Protocol):
     def reset(self, runtime: RuntimeSpec) -> None:
         """Empty the database and set the system up as the scenario asks."""
 
-    def apply(self, operations: Sequence[Operation]) -> Refused | None:
-        """Write the operations in one transaction; a refusal leaves nothing of them."""
+    def apply(self, operations: Sequence[Operation]) -> Applied | Refused:
+        """Write the operations in one transaction, as far as the target has any; a refusal leaves nothing of them."""
 
     def digest(self) -> str:
-        """Return the digest of the logical rows, read back from the engine."""
+        """Return the digest of the logical rows, read back from the engine; only of a target whose traits say so."""
 
     def prepare(self, body: bytes, *, token: str | None, headers: Mapping[str, str] = {}) -> Answer:
         """Post these bytes to the prepare operation."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import socket
 import threading
@@ -16,9 +17,10 @@ from sqlalchemy.exc import DBAPIError
 from backends.operations import Operation
 from backends.seeding import clear, digest, seed
 from harness.scenario.model import RuntimeSpec, Scenario
-from harness.target.base import Answer, Refused, TargetLost
+from harness.target.base import Answer, Applied, Refused, TargetLost, Traits
 from harness.target.client import Client
 from harness.target.faults import DeclaredFaults
+from harness.target.ids import Ids
 from runtime.application import ContextApplication
 from runtime.artifacts import Citation, Family
 from runtime.builder import Candidate
@@ -101,9 +103,11 @@ class ReferenceTarget:
     """The runtime of this repository on one database of one backend."""
 
     name = "runtime"
+    traits = Traits()
 
     def __init__(self, backend: str, database_url: str) -> None:
         self.backend = backend
+        self.ids = Ids()
         self._url = database_url
         self._storages: dict[int | None, Storage] = {}
         self._clients: dict[str, Client] = {}
@@ -111,6 +115,11 @@ class ReferenceTarget:
         self._faults = DeclaredFaults()
         self._log = _Log()
         self._storage = self._open(None)
+
+    def token(self, principal_id: str, *, administrator: bool) -> str:
+        """Return a token that is the same on every backend, so that answers are comparable."""
+        del administrator
+        return hashlib.sha256(f"token of {principal_id}".encode()).hexdigest()
 
     def lacking(self, scenario: Scenario) -> str | None:
         """Return nothing: this target can do whatever a scenario says."""
@@ -127,14 +136,14 @@ class ReferenceTarget:
         self._client = self._client_of(runtime)
         self._log.take()
 
-    def apply(self, operations: Sequence[Operation]) -> Refused | None:
+    def apply(self, operations: Sequence[Operation]) -> Applied | Refused:
         """Write the operations in one transaction; a refusal leaves nothing of them."""
         try:
             with _told_as_lost():
                 seed(self._storage, operations)
         except WriteRefused as refused:
             return Refused(refused.code, "; ".join(getattr(refused, "__notes__", ())))
-        return None
+        return Applied(tuple(operations))
 
     def digest(self) -> str:
         """Return the digest of the logical rows, read back from the engine."""

@@ -17,6 +17,7 @@ from worlds import make_scopes, memory_at, write, write_document, write_memory
 from backends.operations import CreateScope, Operation, SetReferences, WriteMemory
 from backends.seeding import clear, digest
 from harness.scenario.model import RuntimeSpec
+from harness.target.base import Applied, Refused
 from harness.target.reference import ReferenceTarget
 from runtime.artifacts import Experience, Profile, Topic
 from runtime.builder import Candidate
@@ -193,15 +194,15 @@ def test_a_scenario_after_one_that_broke_off_finds_nothing_of_it(target: Referen
         SetReferences("demo", ("nowhere",)),
     ]
     refused = target.apply(broken)
-    assert refused is not None
+    assert isinstance(refused, Refused)
     assert refused.code == "invalid_reference"
     assert target.digest() == empty
     # One that broke off behind its seed leaves rows, which the next one's start removes.
-    assert target.apply(broken[:2]) is None
+    assert isinstance(target.apply(broken[:2]), Applied)
     assert target.digest() != empty
     target.reset(RuntimeSpec())
     assert target.digest() == empty
-    assert target.apply(broken[:2]) is None
+    assert isinstance(target.apply(broken[:2]), Applied)
 
 
 def test_a_table_that_somebody_left_is_told_and_not_worked_around(fresh_database: str) -> None:

@@ -33,7 +33,7 @@ from harness.check.world import World
 from harness.run.runner import run
 from harness.scenario.loader import load
 from harness.scenario.model import Embedder, RuntimeSpec, Scenario
-from harness.target.base import Answer, Refused
+from harness.target.base import Answer, Applied, Refused
 from harness.target.reference import ReferenceTarget
 from runtime.artifacts import Citation, Document, EntryWrite, Experience, Family, Profile, Topic, family_of
 
@@ -60,9 +60,11 @@ class Watched:
 
     name = "runtime"
     backend = "sqlite"
+    traits = ReferenceTarget.traits
 
     def __init__(self, target: ReferenceTarget) -> None:
         self._target = target
+        self.ids = target.ids
         self._runtime = RuntimeSpec()
         self._faults: dict[Family, str] = {}
         self.world = World()
@@ -77,11 +79,14 @@ class Watched:
         self.world = World()
         self._target.reset(runtime)
 
-    def apply(self, operations: Sequence[Operation]) -> Refused | None:
-        refused = self._target.apply(operations)
-        if refused is None:
-            self.world.apply(operations)
-        return refused
+    def token(self, principal_id: str, *, administrator: bool) -> str:
+        return self._target.token(principal_id, administrator=administrator)
+
+    def apply(self, operations: Sequence[Operation]) -> Applied | Refused:
+        outcome = self._target.apply(operations)
+        if isinstance(outcome, Applied):
+            self.world.apply(outcome.operations)
+        return outcome
 
     def lacking(self, scenario: Scenario) -> str | None:
         return self._target.lacking(scenario)
@@ -186,7 +191,7 @@ def test_generated_worlds_are_answered_as_predicted(reference: ReferenceTarget) 
         made = make_world(f"{SEED}-{number}")
         told = f"ORACLE_SEED={SEED} ORACLE_FIRST={number}"
         watched.reset(made.runtime)
-        assert watched.apply(made.operations) is None, told
+        assert isinstance(watched.apply(made.operations), Applied), told
         watched.probing = number % 4 == 0
         for _ in range(REQUESTS):
             request = make_request(made)

@@ -91,7 +91,8 @@ def test_unknown_names_stop_the_run_with_the_known_ones(place: Place, processes:
         'ERROR: unknown_backend: unknown backend "mysql"\n'
         "  hint: known: sqlite, oceanbase, second\n"
         'unknown_target: unknown target "prod"\n'
-        "  hint: known: runtime, cannot-fail, miscounts-on-second, swaps-on-second, stores-other-rows-on-second\n\n"
+        "  hint: known: runtime, cannot-fail, miscounts-on-second, swaps-on-second, stores-other-rows-on-second, "
+        "powercontext==VERSION, powercontext, http://HOST:PORT\n\n"
     )
 
 

@@ -7,9 +7,10 @@ from itertools import count
 from typing import Any
 
 from harness.check.display import ELLIPSIS, MAX_BODY_BYTES, MIN_CUT_BYTES, older_json
-from harness.check.oracle.order import Candidates, CannotKnow, Offer, Order, Style
+from harness.check.oracle.order import Candidates, CannotKnow, Offer, Order
 from harness.check.parts import OLDER_END, OLDER_HEAD
 from harness.check.request import Asked
+from harness.target.base import Style
 from runtime.artifacts import EXPERIENCE, MEMORY, TOPIC_MEMORY, Address, Citation, EntryAddress
 
 MOST_ITEMS = 8

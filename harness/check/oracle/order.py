@@ -5,16 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 from harness.check.bodies import SNIPPET_LABEL, topic_head
 from harness.check.display import MAX_BODY_BYTES, pieces
-from harness.check.world import World
+from harness.check.world import ATOMIC_MEMORY, World
 from runtime.artifacts import MEMORY, MEMORY_ID, Address, Citation, Entry, EntryAddress, Family, Topic
-
-Style = Literal["in-tree", "1.0-1.2", "1.3-1.4"]
-"""Whose output is predicted (SPEC.md 7): in-tree, or that of a range of releases."""
-ATOMIC_MEMORY = "atomic-memory"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,13 @@ from harness.check.context import Prepared
 from harness.check.failure import Failure, differs
 from harness.check.oracle.build_markdown import build_markdown
 from harness.check.oracle.build_older import build_older
-from harness.check.oracle.order import CannotKnow, Order, Style, Undetermined
+from harness.check.oracle.order import CannotKnow, Order, Undetermined
 from harness.check.oracle.recall import candidate_order
 from harness.check.regions import first_difference
 from harness.check.request import Asked
 from harness.check.world import World
 from harness.scenario.model import RuntimeSpec
-from harness.target.base import Answer
+from harness.target.base import Answer, Style
 from runtime.artifacts import Citation, Family
 
 DEFAULT_MAX_ENTRIES = 8

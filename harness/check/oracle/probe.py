@@ -14,7 +14,6 @@ from harness.check.delivered import Delivered, DeliveredItem, Malformed, read_de
 from harness.check.display import LINE_PREFIX, MAX_BODY_BYTES, is_blank
 from harness.check.oracle.build_markdown import Placed, metadata
 from harness.check.oracle.order import (
-    ATOMIC_MEMORY,
     Candidates,
     Offer,
     Order,
@@ -96,14 +95,7 @@ def candidate_order_from_probe(
 
 
 def stored_bodies(world: World, item: DeliveredItem) -> list[str]:
-    """Return every body of the World that a delivered item may show.
-
-    An atomic memory of releases 1.3-1.4 is the Entry whose id is the artifact id, revision counting its versions.
-    """
-    address = item.address
-    if str(address.family) == ATOMIC_MEMORY:
-        texts = world.entry_texts(address.scope_id, address.artifact_id)
-        return texts[address.revision - 1 : address.revision]
+    """Return every body of the World that a delivered item may show."""
     return world.bodies(item.citation, delivered=item.uncut_text, truncated=item.truncated)
 
 

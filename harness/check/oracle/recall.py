@@ -14,7 +14,6 @@ from harness.check.oracle.order import (
     CannotKnow,
     Offer,
     Order,
-    Style,
     active_entries,
     atomic_citation,
     topic_offer,
@@ -23,6 +22,7 @@ from harness.check.oracle.tokens import folded, places, tokens
 from harness.check.request import Asked
 from harness.check.world import Vector, World
 from harness.scenario.model import RuntimeSpec
+from harness.target.base import Style
 from runtime.artifacts import (
     EXPERIENCE,
     FAMILIES,

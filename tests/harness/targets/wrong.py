@@ -9,7 +9,7 @@ from typing import Any
 
 from backends.operations import CreateScope, Operation, WriteMemory
 from harness.scenario.model import Scenario
-from harness.target.base import Answer, Refused
+from harness.target.base import Answer, Applied, Refused
 from harness.target.reference import ReferenceTarget
 from runtime.artifacts import Citation, EntryAddress, EntryWrite
 
@@ -112,35 +112,35 @@ class ReadsTheHead(Wrong):
         answer = super().read(citation, token=token)
         return with_fields(answer, text="Moved.") if self._moved and isinstance(citation, EntryAddress) else answer
 
-    def apply(self, operations: Sequence[Operation]) -> Refused | None:
+    def apply(self, operations: Sequence[Operation]) -> Applied | Refused:
         self._moved = not any(isinstance(operation, CreateScope) for operation in operations)
         return super().apply(operations)
 
 
 class RefusesTheSeed(Wrong):
-    def apply(self, operations: Sequence[Operation]) -> Refused | None:
+    def apply(self, operations: Sequence[Operation]) -> Applied | Refused:
         return Refused("invalid_id")
 
 
 class AcceptsAnything(Wrong):
-    def apply(self, operations: Sequence[Operation]) -> Refused | None:
+    def apply(self, operations: Sequence[Operation]) -> Applied | Refused:
         super().apply(operations)
-        return None
+        return Applied(tuple(operations))
 
 
 class Forgets(Wrong):
     """Says that a later write is done, and does not do it."""
 
-    def apply(self, operations: Sequence[Operation]) -> Refused | None:
+    def apply(self, operations: Sequence[Operation]) -> Applied | Refused:
         if any(isinstance(operation, CreateScope) for operation in operations):
             return super().apply(operations)
-        return None
+        return Applied(tuple(operations))
 
 
 class StoresOtherRows(Wrong):
     """Trims what it stores."""
 
-    def apply(self, operations: Sequence[Operation]) -> Refused | None:
+    def apply(self, operations: Sequence[Operation]) -> Applied | Refused:
         return super().apply([_trimmed(operation) for operation in operations])
 
 
