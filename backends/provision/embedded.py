@@ -8,19 +8,16 @@ from __future__ import annotations
 import atexit
 import os
 import secrets
-import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
 from backends.base import Info
 from backends.errors import EngineDied, EngineError, EngineSlow, NotStarted, PortInUse
-from backends.provision import leash
 from backends.provision.databases import Endpoint, check_oceanbase
 from backends.provision.homes import STATE_VARIABLE, Home, is_engine, open_home, state_directory
 from backends.provision.machine import (
@@ -33,6 +30,7 @@ from backends.provision.machine import (
     locate_server,
     port_is_free,
 )
+from backends.provision.process import OwnedProcess
 
 START_SECONDS = 60.0
 _SLOW_SECONDS = 3.0
@@ -68,7 +66,7 @@ class EmbeddedEngine:
         self._needs = Needs(Machine.here()) if needs is None else needs
         self._owner_pid = os.getpid()
         self._home: Home | None = None
-        self._child: Child | None = None
+        self._child: OwnedProcess | None = None
         self._endpoint: Endpoint | None = None
 
     @property
@@ -83,7 +81,7 @@ class EmbeddedEngine:
         """The engine's process. Raises NotStarted."""
         if self._child is None:
             raise NotStarted("oceanbase")
-        return self._child.process.pid
+        return self._child.pid
 
     @property
     def detail(self) -> str:
@@ -120,7 +118,7 @@ class EmbeddedEngine:
     def check(self) -> None:
         """Raise EngineDied with the engine's last words, or the error of a query that fails."""
         endpoint = self.endpoint
-        if self._child is not None and self._child.process.poll() is not None:
+        if self._child is not None and self._child.exit_code is not None:
             raise self._died("in mid-run")
         check_oceanbase(endpoint)
 
@@ -137,15 +135,28 @@ class EmbeddedEngine:
         if home is not None:
             home.remove()
 
+    def start_again(self) -> None:
+        """Start an engine that has ended on the files that it left; its socket and its password stay the same.
+
+        Raises NotStarted, EngineDied, EngineSlow.
+        """
+        there, home = self.endpoint, self._home
+        assert home is not None
+        port = self._needs.choose_port()
+        self._child = _begin(self._needs.locate(), home, port)
+        self._await_query(there, time.monotonic() + self._start_seconds)
+        self._endpoint = replace(there, port=port)
+
     def info(self) -> Info:
         """Describe the engine for a worker; holds the password."""
         there = self.endpoint
         home = str(self._home.directory) if self._home else ""
-        return {"socket": there.socket, "password": there.password, "pid": str(self.pid), "home": home}
+        told = {"socket": there.socket, "port": str(there.port), "password": there.password}
+        return {**told, "pid": str(self.pid), "home": home}
 
     def _start_once(self, executable: Path, home: Home, deadline: float) -> Endpoint:
         port = self._needs.choose_port()
-        self._child = Child(executable, home, port)
+        self._child = _begin(executable, home, port)
         fresh = Endpoint(user="root", password="", socket=str(home.socket), connect_seconds=5, read_seconds=5)
         try:
             self._await_query(fresh, deadline)
@@ -158,14 +169,15 @@ class EmbeddedEngine:
             if self._child.ended_within(0.5):
                 raise self._died("while starting") if port_is_free(port) else PortInUse(port) from None
             raise
-        return Endpoint(user="root", password=password, socket=str(home.socket))
+        return Endpoint(user="root", password=password, socket=str(home.socket), port=port)
 
     def _await_query(self, endpoint: Endpoint, deadline: float) -> None:
-        child = self._child
+        child, home = self._child, self._home
         assert child is not None
+        assert home is not None
         began, told, cause = time.monotonic(), False, None
         while True:
-            if child.process.poll() is not None:
+            if child.exit_code is not None:
                 raise self._died("while starting")
             try:
                 check_oceanbase(endpoint)
@@ -174,7 +186,7 @@ class EmbeddedEngine:
                 cause = error.cause or error.message
             now = time.monotonic()
             if now > deadline:
-                raise EngineSlow(self._start_seconds, cause, last_lines(child.home))
+                raise EngineSlow(self._start_seconds, cause, last_lines(home))
             if not told and now - began > _SLOW_SECONDS:
                 told = True
                 left = deadline - now
@@ -183,60 +195,8 @@ class EmbeddedEngine:
 
     def _died(self, when: str) -> EngineDied:
         assert self._child is not None
-        return EngineDied(when, self._child.process.poll(), last_lines(self._child.home))
-
-
-class Child:
-    """The engine's process, started and awaited by a thread of its own.
-
-    The kernel sends the death signal when the *thread* that started the child ends, so that thread must last as long
-    as the engine; whoever called start() may be a short-lived one.
-    """
-
-    def __init__(self, executable: Path, home: Home, port: int) -> None:
-        self.home = home
-        self._command = [
-            *(sys.executable, "-I", "-S", leash.__file__, str(os.getpid())),
-            *(str(executable), "--nodaemon", "--port", str(port), "--base-dir", str(home.base), "--log-level", "WARN"),
-            *(part for parameter in _PARAMETERS for part in ("--parameter", parameter)),
-        ]
-        self._born, self._ended = threading.Event(), threading.Event()
-        self._failure: OSError | None = None
-        threading.Thread(target=self._live, name="oceanbase engine", daemon=True).start()
-        self._born.wait()
-        if self._failure is not None:
-            raise EngineDied("before it began", None, [str(self._failure)])
-
-    def ended_within(self, seconds: float) -> bool:
-        """Wait for the engine's end, and say whether it came."""
-        return self._ended.wait(seconds)
-
-    def end(self, seconds: float) -> None:
-        """Ask it to end, and kill it when it has not after some seconds."""
-        for finish in (self.process.terminate, self.process.kill):
-            with suppress(ProcessLookupError):
-                finish()
-            if self.ended_within(seconds):
-                return
-
-    def _live(self) -> None:
-        try:
-            with self.home.output.open("wb") as output:
-                self.process = subprocess.Popen(
-                    self._command,
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=output,
-                    env={**os.environ, "TELEMETRY_ENABLED": "false"},
-                    # A Ctrl-C of the terminal is for the owner, who then stops the engine.
-                    start_new_session=True,
-                )
-        except OSError as error:
-            self._failure = error
-        self._born.set()
-        if self._failure is None:
-            self.process.wait()
-        self._ended.set()
+        assert self._home is not None
+        return EngineDied(when, self._child.exit_code, last_lines(self._home))
 
 
 class AttachedEngine:
@@ -246,7 +206,7 @@ class AttachedEngine:
 
     def __init__(self, info: Info) -> None:
         self._info = info
-        self.endpoint = Endpoint(user="root", password=info["password"], socket=info["socket"])
+        self.endpoint = Endpoint(user="root", password=info["password"], socket=info["socket"], port=int(info["port"]))
         self.detail = f"process {info['pid']}, of another owner"
 
     def start(self) -> None:
@@ -265,6 +225,18 @@ class AttachedEngine:
     def info(self) -> Info:
         """Pass on what the owner told."""
         return self._info
+
+
+def _begin(executable: Path, home: Home, port: int) -> OwnedProcess:
+    command = [
+        *(str(executable), "--nodaemon", "--port", str(port), "--base-dir", str(home.base), "--log-level", "WARN"),
+        *(part for parameter in _PARAMETERS for part in ("--parameter", parameter)),
+    ]
+    environment = {**os.environ, "TELEMETRY_ENABLED": "false"}
+    try:
+        return OwnedProcess(command, output=home.output, environment=environment)
+    except OSError as error:
+        raise EngineDied("before it began", None, [str(error)]) from None
 
 
 def last_lines(home: Home) -> list[str]:

@@ -67,10 +67,11 @@ def fields(content: Content) -> Iterator[tuple[str, str]]:
         yield name, getattr(content, name)
 
 
-def topic_bodies(topic: Topic, *, delivered: str, truncated: bool) -> list[str]:
+def topic_bodies(topic: Topic, *, delivered: str, truncated: bool, windows: bool = False) -> list[str]:
     """Return every body of a topic that fits what was delivered (without its ellipsis): one for each possible snippet.
 
     Empty where the delivered text is no body of this topic, or shows a snippet that SPEC.md 10 does not know.
+    `windows`: a snippet is a window of the whole detail, as releases have it, instead of a line.
     """
     head = topic_head(topic)
     shown_head = display(head)
@@ -81,22 +82,44 @@ def topic_bodies(topic: Topic, *, delivered: str, truncated: bool) -> list[str]:
     if not delivered.startswith(shown_head + SNIPPET_LABEL):
         return []
     shown = delivered[len(shown_head + SNIPPET_LABEL) :]
+    if windows:
+        return [head + SNIPPET_LABEL + shown] if is_window(shown, topic.detail) else []
     found = snippets(topic.detail, shown=shown)
     return [head + SNIPPET_LABEL + snippet for snippet in found if truncated or display(snippet) == shown]
 
 
-def older_topic_bodies(topic: Topic, *, delivered: str, truncated: bool) -> list[str]:
+def is_window(shown: str, detail: str) -> bool:
+    """Say whether a snippet is a stretch of a detail, its white space made single blanks, with ellipses at cut ends."""
+    inner = shown.removeprefix("\u2026").removesuffix("\u2026")
+    return inner != "" and inner in display(" ".join(detail.split()))
+
+
+def older_topic_bodies(topic: Topic, *, delivered: str, truncated: bool, windows: bool = False) -> list[str]:
     """Return every content of a topic in the older output that fits what was delivered (without its ellipsis).
 
     It is compact JSON of title, summary and, when there is one, snippet (SPEC.md 7).
     """
     head: dict[str, str] = {"title": topic.title, "summary": topic.summary}
+    opening = _compact(head)[:-1] + ',"snippet":"'
+    if windows and delivered.startswith(opening):
+        return [delivered] if _is_older_window(delivered[len(opening) :], topic.detail, truncated=truncated) else []
     found = [_compact(head)]
     for snippet in _every_snippet(topic.detail):
         found.append(_compact({**head, "snippet": snippet}))
         if len(found) > _MOST_SNIPPETS:
             break
     return [body for body in found if (body.startswith(delivered) if truncated else body == delivered)]
+
+
+def _is_older_window(rest: str, detail: str, *, truncated: bool) -> bool:
+    """Say whether a snippet in JSON, with or without its end, is a stretch of a detail."""
+    # A cut may lie within an escape of JSON.
+    whole = rest[: rest.rindex("\\")] if "\\" in rest[-6:] else rest
+    inner = whole if truncated else rest.removesuffix('"}')
+    try:
+        return inner == "" or is_window(json.loads(f'"{inner}"'), detail)
+    except ValueError:
+        return False
 
 
 def _compact(value: object) -> str:

@@ -179,7 +179,8 @@ def _contains(expect: Expect, answer: Answer, around: Surroundings) -> Iterator[
         if not any(text in part for part in shown):
             yield differs("contains", "response", "the response to contain", expected=repr(text), got="none of it")
     places = [("response", part) for part in said]
-    places += [("headers", f"{name}: {value}") for name, value in answer.headers]
+    # A header's name is the server's own word.
+    places += [("headers", value) for _, value in answer.headers]
     for text in expect.absent:
         for region, place in places:
             if text in place:
@@ -188,8 +189,8 @@ def _contains(expect: Expect, answer: Answer, around: Surroundings) -> Iterator[
                 yield Failure("absent", region, f"no {text!r}", repr(around_it), message)
 
 
-def _read(expect: Expect, answer: Answer, _: Surroundings) -> Iterator[Failure]:
-    content = _field(answer.json, "content")
+def _read(expect: Expect, answer: Answer, around: Surroundings) -> Iterator[Failure]:
+    content = around.ids.named_value(_field(answer.json, "content"))
     if expect.text is not None:
         got = _field(answer.json, "text")
         if got is None:

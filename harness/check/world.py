@@ -86,10 +86,12 @@ class World:
     `apply` changes it in place; the caller applies exactly the writes that the target accepted. `version` counts them.
     `references` keeps the Scopes in the order of their creation, `ids` holds every id and kind that is stored.
     `vectors` holds what the fixture embedder says of what recall may see: by place and entry id, "" for a document.
+    `snippet_windows` says that topics show stretches of their detail, as releases do.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, snippet_windows: bool = False) -> None:
         self.version = 0
+        self.snippet_windows = snippet_windows
         self.references: dict[str, tuple[str, ...]] = {}
         self.revisions: dict[Place, list[Content]] = {}
         self.candidates: list[Candidate] = []
@@ -235,14 +237,14 @@ class World:
         if isinstance(content, Topic):
             if delivered is None:
                 return [topic_head(content)]
-            return topic_bodies(content, delivered=delivered, truncated=truncated)
+            return topic_bodies(content, delivered=delivered, truncated=truncated, windows=self.snippet_windows)
         return [] if content is None else [document_body(content)]
 
     def older_bodies(self, citation: Citation, *, delivered: str, truncated: bool) -> list[str]:
         """Return every original content that fits what the older output delivered; a topic's is JSON (SPEC.md 7)."""
         content = None if isinstance(citation, EntryAddress) else self.document(citation)
         if isinstance(content, Topic):
-            return older_topic_bodies(content, delivered=delivered, truncated=truncated)
+            return older_topic_bodies(content, delivered=delivered, truncated=truncated, windows=self.snippet_windows)
         return self.bodies(citation)
 
     def texts(self) -> tuple[StoredText, ...]:

@@ -1,8 +1,8 @@
-"""Expectations that presume ids or a search order which the contract leaves to the target (SPEC.md 1 and 10).
+"""Expectations that presume ids or a search which the contract leaves to the target (SPEC.md 1 and 10).
 
-A scenario counts bytes with its own ids, and lists items in the order of SPEC.md 10's search. A target that makes its
-own ids, or ranks by a search of its own, is held to the oracle's bytes for its own ids and order instead. That is no
-pardon: what it finds must still be what SPEC.md 10 finds, as a set.
+A scenario counts bytes with its own ids, and lists what SPEC.md 10's search finds, in its order. A target that makes
+its own ids, or has a search of its own, is held to the oracle's bytes for its own ids and candidates instead. That is
+no pardon: the candidates must be legal ones in turns, and other backends of the same release must find the same.
 """
 
 from __future__ import annotations
@@ -17,9 +17,8 @@ from harness.run.result import MORE, Candidates
 from harness.scenario.model import RuntimeSpec
 from harness.target.base import Style
 from harness.target.ids import Ids
-from runtime.artifacts import Citation
 
-PRESUMING = frozenset(("sections", "ranks", "truncated", "bytes", "content", "contains", "absent"))
+PRESUMING = frozenset(("status", "sections", "ranks", "truncated", "bytes", "content", "contains", "absent", "same-as"))
 """Kinds of failures that may come from other ids or another order alone."""
 
 
@@ -31,8 +30,11 @@ def presuming(
     *,
     runtime: RuntimeSpec,
     style: Style,
-) -> tuple[str, ...]:
-    """Return the kinds of failed expectations that are not the target's to keep; none where anything else is wrong."""
+) -> dict[str, str]:
+    """Return the kinds of failed expectations that are not the target's to keep, each with how a summary calls it.
+
+    None where anything else is wrong with the answer.
+    """
     kinds = sorted({failure.kind for failure in written})
     if (
         own is None
@@ -41,13 +43,15 @@ def presuming(
         or not PRESUMING.issuperset(kinds)
         or any(True for _ in always)
     ):
-        return ()
+        return {}
     prediction = predict(
         prepared.world, prepared.asked, own, caller=prepared.principal_id, runtime=runtime, style=style
     )
-    if not isinstance(prediction, Prediction) or not _same_hits(prepared, own, runtime, style):
-        return ()
-    return tuple(kinds)
+    # Where probes show too little for a prediction, nothing else judges the text: the summary says so.
+    note = "" if isinstance(prediction, Prediction) else " (unpredicted)"
+    if not _finds_the_same(prepared, own, runtime, style):
+        note += " (other hits)"
+    return {kind: kind + note for kind in kinds}
 
 
 def citations_by_family(order: Order, ids: Ids) -> Candidates:
@@ -59,7 +63,7 @@ def citations_by_family(order: Order, ids: Ids) -> Candidates:
     }
 
 
-def _same_hits(prepared: Prepared, own: Order, runtime: RuntimeSpec, style: Style) -> bool:
+def _finds_the_same(prepared: Prepared, own: Order, runtime: RuntimeSpec, style: Style) -> bool:
     """Say whether the target's search finds what SPEC.md 10's does, in whatever order."""
     assert prepared.asked is not None
     try:
@@ -67,9 +71,10 @@ def _same_hits(prepared: Prepared, own: Order, runtime: RuntimeSpec, style: Styl
     except CannotKnow:
         return False
     for family, candidates in own.items():
-        found: set[Citation | None] = set(candidates.citations)
-        expected: set[Citation | None] = set(known[family].citations)
-        # A probe shows no more than its limit: what it shows must be among what SPEC.md 10 finds.
-        if None in found or not (found <= expected if candidates.more else found == expected):
+        found = {citation for citation in candidates.citations if citation is not None}
+        expected = set(known[family].citations)
+        # A probe shows no more than its limit and its bytes: what it shows must be among what SPEC.md 10 finds.
+        partial = candidates.more is not None or len(found) < len(candidates.citations)
+        if not (found <= expected if partial else found == expected):
             return False
     return True

@@ -39,6 +39,8 @@ class StepResult:
     """What each family's recall offered, of a target with a search of its own: told by the scenario's own ids."""
     presumed: tuple[str, ...] = ()
     """The kinds of expectations that presume ids or an order of ours, and were not judged here."""
+    reordered: bool | None = None
+    """Whether another backend's search found the same in another order; None where none was compared."""
 
 
 @dataclass(slots=True)
@@ -76,6 +78,8 @@ class Outcome:
     """The digest of the stored rows after the seed, and after the last step where a step wrote."""
     reason: str = ""
     """Why it was not run, or what happened to the engine."""
+    known: tuple[str, ...] = ()
+    """The issues whose failures the ledger set aside, each in a line."""
     times: Times = field(default_factory=Times)
     uncompared: Outcome | None = None
     """The outcome of the first backend that was asked for, where its engine left nothing to compare with."""

@@ -42,6 +42,9 @@ def _next_revision(world: World, citation: Citation, ids: Ids) -> Operation | No
     if isinstance(citation, EntryAddress) or citation.family == ATOMIC_MEMORY:
         whole = citation.memory if isinstance(citation, EntryAddress) else citation
         entry_id = citation.entry_id if isinstance(citation, EntryAddress) else citation.artifact_id
+        if world.active_entry(whole.scope_id, entry_id) is None:
+            # There is no next revision of what is retired.
+            return None
         change = EntryWrite(ids.name(entry_id), "version-of-the-moved-head", "The Head has moved.")
         return WriteMemory(ids.name(whole.scope_id), (change,))
     content = world.document(citation)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
@@ -71,7 +71,7 @@ class _Run:
         self._variant = variant
         self._near = near
         self._times = Times()
-        self._world = World()
+        self._world = World(snippet_windows=target.traits.snippet_windows)
         self._prepares = Prepares(loaded.scenario, target, self._world, self._times)
         self._writing = seeded(loaded.scenario)
         self._bodies: dict[str, bytes] = {}
@@ -166,8 +166,13 @@ class _Run:
         if body is not None:
             self._bodies[name] = body
             body = self._target.ids.comparable(body)
-        told = tuple(failure.renamed(self._target.ids.named) for failure in failures)
+        told = self._told(failures)
         return StepResult(index, name, step.verb, line, status, body, told, checks, candidates, presumed)
+
+    def _told(self, failures: Iterable[Failure]) -> tuple[Failure, ...]:
+        """Return failures by the scenario's own ids, without those that this target does not promise."""
+        traits, ids = self._target.traits, self._target.ids
+        return tuple(one.renamed(ids.named) for one in failures if traits.request_ids or one.kind != "request-id")
 
     def _prepare(self, step: Step) -> _Judged:
         caller, token = self._caller(step)
@@ -178,6 +183,8 @@ class _Run:
             # What was written comes first: it says what the scenario is about.
             written = judge(step.expect, prepared.answer, surroundings=self._surroundings(current))
             always = self._prepares.judge(prepared)
+            if not self._target.traits.request_ids:
+                always = [failure for failure in always if failure.kind != "request-id"]
             own = self._prepares.order(prepared)
             presumed = presuming(
                 written, always, prepared, own, runtime=self._scenario.runtime, style=self._target.traits.style
@@ -194,16 +201,13 @@ class _Run:
             failures += found
             checks += asked
         candidates = None if own is None else citations_by_family(own, self._target.ids)
-        return _Judged(prepared.answer, failures, checks, candidates, presumed)
+        return _Judged(prepared.answer, failures, checks, candidates, tuple(presumed.values()))
 
     def _round_trip(self) -> StepResult:
-        failures = [
-            failure.renamed(self._target.ids.named)
-            for failure in move_heads(self._target, self._world, self._cited, self._times)
-        ]
+        failures = self._told(move_heads(self._target, self._world, self._cited, self._times))
         index = len(self._scenario.steps)
         line = self._loaded.line("steps", index - 1)
-        return StepResult(index, ROUND_TRIP, "read", line, failures=tuple(failures), checks=len(self._cited))
+        return StepResult(index, ROUND_TRIP, "read", line, failures=failures, checks=len(self._cited))
 
     def _read(self, step: Step) -> tuple[Answer, list[Failure], int]:
         assert isinstance(step.read, Read)

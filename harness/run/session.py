@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from typing import Any
@@ -140,9 +141,21 @@ class Session:
         if self._remembered is None or self._remembered[0] is not loaded:
             self._remembered = (loaded, {})
         outcomes = self._remembered[1]
+        if backend not in outcomes and self._system.shares:
+            outcomes.update(self._run_everywhere(loaded))
         if backend not in outcomes:
             outcomes[backend] = self._run_once(loaded, backend)
         return outcomes[backend]
+
+    def _run_everywhere(self, loaded: Loaded) -> dict[str, Outcome]:
+        """Run a scenario on all backends at once: each server has one client, and all of them are busy."""
+        for name in self._names:
+            if name not in self._faults:
+                # What it raises is kept, and told by the run itself.
+                with suppress(TargetLost):
+                    self._ready(name)
+        with ThreadPoolExecutor(len(self._names)) as pool:
+            return dict(zip(self._names, pool.map(lambda name: self._run_once(loaded, name), self._names), strict=True))
 
     def _run_once(self, loaded: Loaded, backend: str, variant: Variant | None = None) -> Outcome:
         known: dict[str, Any] = {

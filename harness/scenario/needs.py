@@ -13,12 +13,15 @@ from runtime.artifacts import CandidateState
 
 _PLAIN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,63}")
 
+TEXT_LENGTH = "a text's length"
+"""The need of steps that say how long a text is, or every byte of it."""
+
 
 def needs(scenario: Scenario) -> tuple[str, ...]:
     """Return short phrases for a target that cannot do everything, e.g. `("an embedder", "chosen ids")`.
 
-    `chosen ids`: the ids themselves matter, so a target that makes its own is no match. They do when one is unusual,
-    when two are hard to tell apart, and when a step counts or spells out the text that the ids are part of.
+    `chosen ids`: the ids themselves matter, so a target that makes its own is no match. They do when one is unusual and
+    when two are hard to tell apart. `a text's length`: a step counts or spells out the text that ids are part of.
     """
     runtime = scenario.runtime
     contents = list(_contents(scenario))
@@ -29,6 +32,7 @@ def needs(scenario: Scenario) -> tuple[str, ...]:
         "an embedder": runtime.embedder is not None,
         f"the sources {', '.join(runtime.sources or ())}": runtime.sources is not None,
         "chosen ids": _chosen_ids(scenario, contents),
+        TEXT_LENGTH: any(step.expect.bytes is not None or step.expect.content is not None for step in scenario.steps),
         "candidates": any(state is not None for content in contents for state in _states(content)),
         "several changes in one revision": any(len(item) > 1 for content in contents for item in content.memory),
         "faults": any(step.fault is not None for step in scenario.steps),
@@ -52,9 +56,6 @@ def _states(content: ScopeContent) -> list[CandidateState | None]:
 
 
 def _chosen_ids(scenario: Scenario, contents: list[ScopeContent]) -> bool:
-    for step in scenario.steps:
-        if step.expect.bytes is not None or step.expect.content is not None:
-            return True
     kinds: list[set[str]] = [
         set(scope_ids(scenario).values()),
         {principal_id(scenario, name) for name in principals(scenario)},

@@ -72,6 +72,10 @@ class Traits:
     """Whether it ranks by a search of its own, so that its order is asked for by probes."""
     digests: bool = True
     """Whether the rows that it stored can be read back beside its public interface."""
+    request_ids: bool = True
+    """Whether each answer carries `X-Request-Id`."""
+    snippet_windows: bool = False
+    """Whether a topic's snippet is a window of its whole detail instead of a line."""
     other_families: frozenset[str] = frozenset()
     raw_line_characters: bool = False
 

@@ -18,10 +18,8 @@ class Client:
 
     def __init__(self, url: str, *, timeout_seconds: float = 30.0) -> None:
         self.url = url
-        # The environment's proxies are for other traffic than that to a server under test.
-        # Certificates would be read from disk, a tenth of a second each time, for plain HTTP.
-        encrypted = url.startswith("https:")
-        self._http = httpx.Client(base_url=url, timeout=timeout_seconds, trust_env=False, verify=encrypted)
+        self._timeout_seconds = timeout_seconds
+        self._http = self._connected()
 
     def prepare(self, body: bytes, *, token: str | None, headers: Mapping[str, str] = {}) -> Answer:
         """Post these bytes to the prepare operation."""
@@ -59,9 +57,21 @@ class Client:
         """Post these bytes to the exact read of an Entry version."""
         return self._send("POST", "/v1/memory/entries/get", body, token=token, headers={})
 
+    def send(
+        self, method: str, path: str, body: bytes | None, *, token: str | None, headers: Mapping[str, str] = {}
+    ) -> Answer:
+        """Send any other request."""
+        return self._send(method, path, body, token=token, headers=headers)
+
     def close(self) -> None:
         """Close the connection."""
         self._http.close()
+
+    def _connected(self) -> httpx.Client:
+        # The environment's proxies are for other traffic than that to a server under test.
+        # Certificates would be read from disk, a tenth of a second each time, for plain HTTP.
+        encrypted = self.url.startswith("https:")
+        return httpx.Client(base_url=self.url, timeout=self._timeout_seconds, trust_env=False, verify=encrypted)
 
     def _send(
         self, method: str, path: str, body: bytes | None, *, token: str | None, headers: Mapping[str, str]
@@ -77,6 +87,10 @@ class Client:
             )
         except httpx.HTTPError as error:
             raise TargetLost(f"{type(error).__name__}: {error}") from error
+        if answer.status_code >= httpx.codes.INTERNAL_SERVER_ERROR:
+            # A server that failed may close the connection a moment later, without having said so.
+            self._http.close()
+            self._http = self._connected()
         return Answer(
             answer.status_code,
             tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in answer.headers.raw),

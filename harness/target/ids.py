@@ -8,8 +8,11 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field
+from typing import Any
 
-_GENERATED = re.compile(rb"(?:scp_[0-9a-z]{26}|art_[0-9a-f]{32}|mem_ent_[0-9a-f]{32}|mem_ver_[0-9a-f]{32})(?![0-9a-z])")
+_GENERATED = re.compile(
+    rb"(?:scp_[0-9a-z]{26}|(?:art|cand|mem_ent|mem_ver)_[0-9a-f]{32})(?![0-9a-z])",
+)
 """How ids look that releases of PowerContext generate, as measured."""
 
 _ASKED_SCOPE = re.compile(rb'("scope_id"\s*:\s*)("(?:[^"\\]|\\.)*")')
@@ -37,15 +40,15 @@ class Ids:
 
     def artifact(self, scope_id: str, artifact_id: str) -> str:
         """Return an Artifact's real id in a Scope of the scenario's."""
-        return self.artifacts.get((self.name(scope_id), artifact_id), artifact_id)
+        return self.artifacts.get((self._home(scope_id), artifact_id), artifact_id)
 
     def entry(self, scope_id: str, entry_id: str) -> str:
         """Return an Entry's real id."""
-        return self.entries.get((self.name(scope_id), entry_id), entry_id)
+        return self.entries.get((self._home(scope_id), entry_id), entry_id)
 
     def version(self, scope_id: str, entry_id: str, version_id: str) -> str:
         """Return an Entry version's real id."""
-        return self.versions.get((self.name(scope_id), entry_id, version_id), version_id)
+        return self.versions.get((self._home(scope_id), entry_id, version_id), version_id)
 
     def name(self, real: str) -> str:
         """Return the scenario's own id for a real one."""
@@ -90,6 +93,16 @@ class Ids:
         """Return a text for people, each real id in it put back to the scenario's."""
         return self._put_back(text.encode("utf-8", "surrogatepass"), pad=False).decode("utf-8", "surrogatepass")
 
+    def named_value(self, value: Any) -> Any:
+        """Return a JSON value with each string in it as `named` gives it."""
+        if isinstance(value, str):
+            return self.named(value)
+        if isinstance(value, list):
+            return [self.named_value(part) for part in value]
+        if isinstance(value, dict):
+            return {key: self.named_value(part) for key, part in value.items()}
+        return value
+
     def comparable(self, body: bytes) -> bytes:
         """Return an answer's bytes with each real id put back, padded to as many bytes where it is shorter."""
         return self._put_back(body, pad=True)
@@ -106,6 +119,11 @@ class Ids:
             return put.ljust(len(found[0]), b"~") if pad else put
 
         return _GENERATED.sub(name, data)
+
+    def _home(self, scope_id: str) -> str:
+        """Return the scenario's id of a Scope, or of the one that a near miss with blanks is near to."""
+        known = self.name(scope_id)
+        return self.name(scope_id.strip()) if known == scope_id and scope_id not in self.scopes else known
 
     def _likewise(self, scope_id: str) -> str:
         """Return what a near miss of a known Scope id is near to here: the same edit of the real id."""

@@ -284,7 +284,7 @@ def test_what_a_scenario_needs_follows_from_its_content() -> None:
     assert found["aliases"] == ()
     assert found["design_example"] == ("candidates",)
     assert found["twins_and_signs"] == ("chosen ids",)
-    assert found["every_step"] == ("chosen ids", "several changes in one revision", "faults", "restarts")
+    assert found["every_step"] == ("a text's length", "several changes in one revision", "faults", "restarts")
     assert found["set_up_target"] == (
         "access disabled",
         "max_entries 4",
