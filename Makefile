@@ -1,16 +1,27 @@
 # Everything that a bare Linux machine needs besides Python 3.11+ and make is installed here, locked.
 
 PYTHON ?= python3
+# Of PowerContext, for `make powercontext`; several are possible.
+VERSION ?= 1.4.1
+# For `make powercontext-test`; any releases from 1.0.0 on.
+VERSIONS ?= 1.2.0 1.4.1
 ENVIRONMENT := .venv
 BIN := $(ENVIRONMENT)/bin
 INSTALLED := $(ENVIRONMENT)/installed
 SOURCES := runtime backends harness bench tests
 
-.PHONY: help install backend-test test check explore mutants bench format lock clean
+.PHONY: help install backend-test powercontext powercontext-test findings test faults soak fuzz check explore mutants bench format lock clean
 
 help:
 	@echo "make backend-test   run every scenario on SQLite and OceanBase"
-	@echo "make test           the tests of runtime, backends and harness"
+	@echo "make powercontext   install a released PowerContext to be a target: VERSION=1.4.1"
+	@echo "make powercontext-test  every scenario on released servers, both engines: VERSIONS=\"1.2.0 1.4.1\""
+	@echo "make findings       what released servers do otherwise than the RFC, to be filed"
+	@echo "make test           the tests of runtime, backends and harness, without the slow faults"
+	@echo "make faults         break engines and the ways to them in every known way, and count what is lost"
+	@echo "make docker-test    build the images, run the scenarios and the tests that need Docker"
+	@echo "make soak           readers and writers at once on both engines, SOAK_SECONDS=300 each"
+	@echo "make fuzz           requests and scenario files of any kind, FUZZ_SECONDS=300 for each surface"
 	@echo "make check          lint, format, strict types, scenario files"
 	@echo "make explore        500 generated worlds on both engines"
 	@echo "make mutants        wrong implementations, and what catches each"
@@ -33,7 +44,31 @@ backend-test: $(INSTALLED)
 	@$(BIN)/harness run scenarios
 
 test: $(INSTALLED)
-	@$(BIN)/python -m pytest -q -n auto tests
+	@$(BIN)/python -m pytest -q -n auto -m "not slow and not released" tests
+	@echo "left out: tests marked slow (make faults runs them) or released"
+
+# TABLE=docs/faults.md writes what was measured into the document.
+faults: $(INSTALLED)
+	@$(BIN)/python -m pytest -q tests/faults $(if $(TABLE),--faults-table $(TABLE))
+
+soak: $(INSTALLED)
+	@SOAK_SECONDS=$${SOAK_SECONDS:-300} $(BIN)/python -m pytest -q -s tests/soak
+
+fuzz: $(INSTALLED)
+	@FUZZ_SECONDS=$${FUZZ_SECONDS:-300} $(BIN)/python -m pytest -q -s tests/security -k "fuzz and not planted"
+
+powercontext: $(INSTALLED)
+	@$(BIN)/harness powercontext $(VERSION)
+
+powercontext-test: $(INSTALLED)
+	@$(BIN)/harness powercontext $(VERSIONS)
+	@$(BIN)/harness run scenarios --twins trailing_blank $(foreach version,$(VERSIONS),--target powercontext==$(version))
+
+findings: $(INSTALLED)
+	@$(BIN)/harness findings
+
+docker-test: $(INSTALLED)
+	@docker/test.sh
 
 check: $(INSTALLED)
 	@$(BIN)/ruff check $(SOURCES)
@@ -59,6 +94,10 @@ lock:
 	@build/lock/bin/python -m pip install --quiet --disable-pip-version-check 'uv==0.13.9'
 	@build/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --extra dev \
 		--no-annotate --no-header --no-emit-index-url --no-emit-find-links pyproject.toml -o requirements.lock
+	@echo 'powercontext[builtin,server]==1.4.1' | build/lock/bin/uv pip compile --quiet --universal --python-version 3.11 \
+		--generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links - \
+		-o harness/target/powercontext/requirements.lock
 
+# Releases of PowerContext stay, since they are shared by all checkouts: `harness powercontext` says where they lie.
 clean:
 	rm -rf $(ENVIRONMENT) build dist results .pytest_cache .mypy_cache .ruff_cache .hypothesis

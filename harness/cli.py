@@ -1,4 +1,4 @@
-"""The command line: run, sweep, lint, schema, new, doctor; explore and shrink are in cli_explore.py."""
+"""The command line: run, sweep, lint, schema, new, doctor; others are in cli_*.py."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ import pytest
 import typer
 
 from harness.cli_explore import explore, known_backends, shrink
+from harness.cli_findings import findings
+from harness.cli_powercontext import powercontext
 from harness.doctor import examine
 from harness.errors import HarnessError, UnknownNames
 from harness.plugin import LEDGER, RUN, SUFFIXES
@@ -21,6 +23,7 @@ from harness.scenario.loader import load
 from harness.scenario.schema import PATH as SCHEMA
 from harness.scenario.schema import text as schema_text
 from harness.scenario.template import template
+from harness.target import TARGETS
 
 FAILED = 1
 """The exit code when a scenario did not keep the contract."""
@@ -54,8 +57,9 @@ def main() -> None:
 def run(context: typer.Context) -> None:
     """Run scenario files or folders on every backend (default: the folder scenarios).
 
-    Options: --backend NAME (repeatable), --target NAME, --oceanbase-url URL, --twins all or KINDS, --shuffle SEED,
-    --sweep budget; of pytest's for instance -k WORDS, -m TAG, -x, --lf, -n 4 (default: all cores), --junitxml FILE.
+    Options: --backend NAME (repeatable), --target NAME, --oceanbase-url URL, --oceanbase-image IMAGE [--reuse],
+    --twins all or KINDS, --shuffle SEED, --sweep budget; of pytest's for instance -k WORDS, -m TAG, -x, --lf,
+    -n 4 (default: all cores), --junitxml FILE.
 
     Exit code: 0 all passed, 1 a scenario failed, 2 misuse, an unreadable scenario or a missing engine, 130 interrupted.
     """
@@ -150,6 +154,9 @@ class _Reading:
             return False
         if option.collectonly or option.maxfail:
             return False
+        # A server that is shared has one client, who runs a scenario on all backends at once.
+        if any(name not in TARGETS for name in self.config.getoption("--target") or ()):
+            return False
         paths = [Path(FOLDER)] if self.names_no_path else [Path(word.split("::")[0]) for word in self.config.args]
         return sum(1 for path in paths if _exists(path) for _ in _files([path])) >= MANY_FILES
 
@@ -179,6 +186,8 @@ def sweep(context: typer.Context) -> None:
 
 app.command()(explore)
 app.command()(shrink)
+app.command()(findings)
+app.command()(powercontext)
 
 
 @app.command()
@@ -230,11 +239,12 @@ def new(name: Annotated[str, typer.Argument(help="a name, or a path below scenar
 def doctor(
     backend: Annotated[list[str] | None, typer.Option(help="a backend to examine; default: all")] = None,
     oceanbase_url: Annotated[str | None, typer.Option(help="an OceanBase that somebody runs")] = None,
+    oceanbase_image: Annotated[str | None, typer.Option(help="an image of OceanBase, started by Docker")] = None,
 ) -> None:
     """Say what is installed, which engines can start, and what they are."""
     names = known_backends(backend)
     unwell = 0
-    for finding in examine(names, oceanbase_url=oceanbase_url):
+    for finding in examine(names, oceanbase_url=oceanbase_url, oceanbase_image=oceanbase_image):
         unwell += not finding.well
         print(f"{'ok ' if finding.well else 'NOT'}  {finding.subject}: {finding.found}")
     raise typer.Exit(MISUSE if unwell else 0)

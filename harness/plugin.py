@@ -25,7 +25,7 @@ from harness.errors import HarnessError, UnknownNames
 from harness.explore.variants import ALL_TWINS
 from harness.report.tally import entry, faults
 from harness.report.terminal import failure_lines, fault_lines, summary_lines
-from harness.run.ledger import check_steps, load_ledger
+from harness.run.ledger_file import check_steps, load_ledger
 from harness.run.result import Outcome
 from harness.run.session import Session
 from harness.scenario.loader import Loaded, load
@@ -51,6 +51,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption("--admin-token", metavar="TOKEN", help=f"of a target that is a URL; default: ${TOKEN_VARIABLE}")
     group.addoption("--oceanbase-url", metavar="URL", help="an OceanBase that somebody runs, instead of our own engine")
+    group.addoption("--oceanbase-image", metavar="IMAGE", help="an image of OceanBase or seekdb, started by Docker")
+    group.addoption("--reuse", action="store_true", help="keep the image's container for the next run with this option")
     group.addoption(
         "--twins",
         metavar="KINDS",
@@ -88,7 +90,14 @@ class Run:
         if worker is None:
             url = config.getoption("--oceanbase-url")
             self.engines: dict[str, Backend] = {
-                name: create(name, oceanbase_url=url, run_directory=self._directory) for name in self.backends
+                name: create(
+                    name,
+                    oceanbase_url=url,
+                    run_directory=self._directory,
+                    oceanbase_image=config.getoption("--oceanbase-image"),
+                    reuse=config.getoption("--reuse"),
+                )
+                for name in self.backends
             }
         else:
             self.missing = worker["harness_missing"]
@@ -171,10 +180,7 @@ class Run:
                 facts = engine.facts()
             except EngineError:
                 continue
-            told[name] = (
-                f"{facts.version} ({facts.way}), default isolation {facts.isolation}, "
-                f"binary identities compare {facts.padding}"
-            )
+            told[name] = facts.sentence
         for system in self.systems.values():
             told |= {f"{system.name} on {backend}": way for backend, way in system.ways().items()}
         return told
@@ -186,8 +192,8 @@ class Run:
                 stack.callback(shutil.rmtree, self._directory, ignore_errors=True)
                 for engine in self.engines.values():
                     stack.callback(engine.stop)
-                for system in self.systems.values():
-                    stack.callback(system.stop)
+            for system in self.systems.values():
+                stack.callback(system.stop)
             for session in self.sessions.values():
                 stack.callback(session.close)
 
@@ -322,6 +328,7 @@ class ScenarioItem(pytest.Item):
                     backends=self.config.stash[RUN].backends,
                     targets=self.config.getoption("--target") or (),
                     oceanbase_url=self.config.getoption("--oceanbase-url"),
+                    oceanbase_image=self.config.getoption("--oceanbase-image"),
                 )
             )
         return super().repr_failure(excinfo, style)

@@ -35,6 +35,7 @@ def failure_lines(
     backends: Sequence[str],
     targets: Sequence[str] = (),
     oceanbase_url: str | None = None,
+    oceanbase_image: str | None = None,
 ) -> Iterator[str]:
     """Yield a failed outcome's verdict: where, what was expected and what came, and the command that repeats it."""
     step = outcome.failed_step
@@ -57,7 +58,10 @@ def failure_lines(
         if others:
             more = ", ".join(sorted({f"{other.kind} in {other.region}" for other in others}))
             yield f"  and {len(others)} more at this step: {_one_line(more)}"
-    yield f"  repeat:   {repeat_command(path, backends, targets=targets, oceanbase_url=oceanbase_url)}"
+    repeat = repeat_command(
+        path, backends, targets=targets, oceanbase_url=oceanbase_url, oceanbase_image=oceanbase_image
+    )
+    yield f"  repeat:   {repeat}"
 
 
 def _telling(failure: Failure) -> int:
@@ -66,7 +70,12 @@ def _telling(failure: Failure) -> int:
 
 
 def repeat_command(
-    path: str, backends: Sequence[str], *, targets: Sequence[str] = (), oceanbase_url: str | None = None
+    path: str,
+    backends: Sequence[str],
+    *,
+    targets: Sequence[str] = (),
+    oceanbase_url: str | None = None,
+    oceanbase_image: str | None = None,
 ) -> str:
     """Return the command that runs one scenario again; all backends, since they are compared.
 
@@ -76,6 +85,8 @@ def repeat_command(
     words += [word for name in targets for word in ("--target", name)]
     if oceanbase_url:
         words += ["--oceanbase-url", re.sub(r"(?<=:)[^:@/]*(?=@)", "PASSWORD", oceanbase_url)]
+    if oceanbase_image:
+        words += ["--oceanbase-image", oceanbase_image]
     return shlex.join(words)
 
 
@@ -97,15 +108,21 @@ def summary_lines(
     checks = sum(entry["checks"] for entry in executed)
     yield (
         f"executed: {len(executed)} of {len(entries)} (scenarios x backends), "
-        f"{scenarios} scenario{'s' if scenarios != 1 else ''}, {checks} steps and expectations judged"
+        f"{_plural(scenarios, 'scenario')}, {checks} steps and expectations judged"
     )
     presumed = Counter(kind for entry in entries for kind in entry["presumed"])
     if presumed:
         kinds = ", ".join(f"{kind} {count}" for kind, count in presumed.most_common())
         yield f"left to the oracle, since they presume ids or an order that the target chooses: {kinds}"
-    for verdict in ("not run", "known"):
-        for reason, count in Counter(entry["reason"] for entry in entries if entry["verdict"] == verdict).items():
-            yield f"{verdict}: {reason} ({count})"
+    compared = [reordered for entry in entries for reordered in entry["reordered"]]
+    if any(compared):
+        yield (
+            "order differs between backends, which the RFC permits: "
+            f"{sum(compared)} of {len(compared)} answers (sets of hits equal)"
+        )
+    for reason, count in Counter(entry["reason"] for entry in entries if entry["verdict"] == "not run").items():
+        yield f"not run: {reason} ({count})"
+    yield from _known_lines(entries)
     if not executed:
         yield "nothing was judged: the run is red"
     yield ""
@@ -123,6 +140,25 @@ def fault_lines(backend: str, verdict: str, cause: str) -> Iterator[str]:
     """Yield the whole cause of an engine that was not there, or not to the end."""
     what = "is missing" if verdict == "missing" else f"had an {verdict}"
     yield from f"{backend} {what}: {cause}".split("\n")
+
+
+def _known_lines(entries: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield each issue of the ledger's once, with the number of scenarios that met it."""
+    met: dict[str, set[str]] = {}
+    for entry in entries:
+        for issue in entry["known"]:
+            met.setdefault(issue, set()).add(entry["path"])
+    for issue in sorted(met, key=by_number):
+        yield f"known: {issue}: {_plural(len(met[issue]), 'scenario')}"
+
+
+def by_number(text: str) -> list[tuple[int, str]]:
+    """Return what texts are sorted by so that numbers in them count as numbers: "issue 9" before "issue 12"."""
+    return [(int(part) if part.isdecimal() else 0, part) for part in re.split(r"(\d+)", text)]
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count} {noun}{'s' if count != 1 else ''}"
 
 
 def _counted(

@@ -33,7 +33,9 @@ def compare(reference: Outcome, outcome: Outcome) -> Outcome:
         expected, got = _first_other(reference.digests[at], outcome.digests[at])
         message = f"{outcome.backend} does not hold the same rows as {reference.backend} after {after}"
         return outcome.with_failure(step, Failure(SEED_MISMATCH, "stored rows", expected, got, message))
-    for ours, theirs in zip(outcome.steps, reference.steps, strict=True):
+    outcome = _with_order_compared(reference, outcome)
+    # Where nothing was cited on one of them, the other has a step more.
+    for ours, theirs in zip(outcome.steps, reference.steps, strict=False):
         failure = _difference(theirs, ours, reference.backend, outcome.backend)
         if failure is not None:
             return outcome.with_failure(ours, failure)
@@ -106,6 +108,20 @@ def _other_hits(theirs: Candidates, ours: Candidates, reference: str, backend: s
         message = f"{backend} finds other {TITLES[family]} candidates than {reference}: expected {expected}, got {got}"
         return Failure(BEHAVIOUR_MISMATCH, f"candidates of {TITLES[family]}", expected, got, message)
     return None
+
+
+def _with_order_compared(reference: Outcome, outcome: Outcome) -> Outcome:
+    pairs = zip(outcome.steps, reference.steps, strict=False)
+    steps = tuple(replace(ours, reordered=_is_reordered(theirs, ours)) for ours, theirs in pairs)
+    return replace(outcome, steps=(*steps, *outcome.steps[len(steps) :]))
+
+
+def _is_reordered(theirs: StepResult, ours: StepResult) -> bool | None:
+    """Say whether two searches found the same in another order; None where they tell nothing of it."""
+    if theirs.candidates is None or ours.candidates is None:
+        return None
+    same_hits = all(set(hits) == set(ours.candidates.get(family, ())) for family, hits in theirs.candidates.items())
+    return same_hits and theirs.candidates != ours.candidates
 
 
 def _dissent(theirs: StepResult, ours: StepResult, reference: str, backend: str) -> str:

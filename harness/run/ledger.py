@@ -1,48 +1,77 @@
 """The ledger of known divergences: strict, each entry with an owner and a day on which it is looked at again.
 
 It says which failure of which step is known on which target and backend. A failure that it knows makes no run red; an
-unexpected pass, an overdue review, an entry that fits no step, and one whose text no longer fits the failure do.
+unexpected pass, an overdue review, an entry that fits no step, and one whose text no longer fits the failure do. What
+is known everywhere is strict at its own scenario and step alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from harness.check.failure import Failure
-from harness.errors import HarnessError, ScenarioError, ScenarioErrors, did_you_mean
 from harness.run.result import Outcome, StepResult
 from harness.scenario.loader import Loaded
-from harness.scenario.marks import Mark
-from harness.scenario.source import decode
-from harness.scenario.yaml_nodes import read
+from harness.target.systems import RELEASED
+
+ANY = "any"
+"""Stands for every backend, or for every region."""
+SEED = "the seed"
+"""The step whose failures are a seed's."""
+SHORTEST_TEXT = 8
+"""Characters; a shorter text would fit failures that nobody has looked at."""
+
+_NUMBER = re.compile(r"(\d+)\.(\d+)\.(\d+)")
+
+
+def _as_list(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
 
 Words = Annotated[str, Field(strict=True, min_length=1)]
-_OTHER_TARGETS = ("powercontext", "http")
-"""How targets begin that have no name of ours: a released product, a server that somebody runs."""
-_NO_DAY = ("review is no day", "write 2027-01-31, in quotes")
+Version = Annotated[str, Field(strict=True, pattern=r"^\d+\.\d+\.\d+$")]
+FailureText = Annotated[str, Field(strict=True, min_length=SHORTEST_TEXT)]
 
 
 class Entry(BaseModel):
-    """One known divergence."""
+    """One known divergence, where it shows."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     scenario: Words
     """The scenario file, relative to the ledger's folder."""
     step: Words
+    """The step's name, as the verdict tells it; "the seed" for what the seed fails by."""
     target: Words
+    """`powercontext` is every release, within `since` and `until`; other names are meant literally."""
+    since: Version | None = None
+    """The first release that it is known of."""
+    until: Version | None = None
+    """The last one."""
     backend: Words
+    """A backend's name, or `any`."""
     region: Words
-    """The region of the failure, as the verdict names it."""
-    text: Words
-    """What the failure's message contains."""
+    """The region of the failure, as the verdict names it, or `any`."""
+    text: Annotated[tuple[FailureText, ...], BeforeValidator(_as_list)]
+    """What the failure's message contains, or several such texts: one difference shows as several failures."""
+    everywhere: Annotated[bool, Field(strict=True)] = False
+    """Whether failures that fit are known in every step of every scenario."""
     issue: Words
+    title: Words
+    """The issue in one line."""
+    breaks: Words
+    """The sentence of the RFC or of SPEC.md that is not kept, with its section."""
+    expected: Words | None = None
+    got: Words | None = None
+    note: Words | None = None
     owner: Words
     review: Annotated[str, Field(strict=True, pattern=r"^\d{4}-\d{2}-\d{2}$")]
     """The day, in quotes, from which on the entry is a failure of its own."""
@@ -51,6 +80,26 @@ class Entry(BaseModel):
     def review_day(self) -> date:
         """The day of the review."""
         return date.fromisoformat(self.review)
+
+    @property
+    def told(self) -> str:
+        """The issue as a run tells it."""
+        return f"{self.issue} {self.title} ({self.owner}, until {self.review})"
+
+    def is_of(self, target: str) -> bool:
+        """Say whether it is known of a target, by its full name."""
+        if self.target != RELEASED:
+            return self.target == target
+        if not target.startswith(f"{RELEASED}=="):
+            return target == RELEASED
+        release = number(target)
+        return (self.since is None or number(self.since) <= release) and (
+            self.until is None or release <= number(self.until)
+        )
+
+    def fits(self, failure: Failure) -> bool:
+        """Say whether a failure is the known one."""
+        return self.region in (ANY, failure.region) and any(text in failure.message for text in self.text)
 
 
 @dataclass(frozen=True)
@@ -61,116 +110,95 @@ class Ledger:
     entries: tuple[Entry, ...] = ()
     today: date = date.min
 
-    def entries_of(self, loaded: Loaded, *, target: str, backend: str) -> list[Entry]:
-        """Return what is known of a scenario on a target and backend."""
-        return [
-            entry
-            for entry in self.entries
-            if (self.path.parent / entry.scenario).resolve() == loaded.path.resolve()
-            and (entry.target, entry.backend) == (target, backend)
-        ]
+    def scenario_path(self, entry: Entry) -> Path:
+        """Return an entry's scenario file."""
+        return self.path.parent / entry.scenario
+
+    def entries_of(self, scenario: Path) -> list[Entry]:
+        """Return the entries that have this scenario file for their own."""
+        return self._by_scenario.get(scenario.resolve(), [])
 
     def judge(self, loaded: Loaded, outcome: Outcome) -> Outcome:
         """Return the outcome with its known failures set aside, and with failures of the ledger's own."""
         if outcome.verdict not in ("passed", "failed"):
             return outcome
-        entries = self.entries_of(loaded, target=outcome.target, backend=outcome.backend)
-        if not entries:
+        own = _known_on(self.entries_of(loaded.path), outcome)
+        wide = _known_on([entry for entry in self.entries if entry.everywhere], outcome)
+        if not own and not wide:
             return outcome
-        steps = tuple(
-            self._judged(step, [entry for entry in entries if entry.step == step.name]) for step in outcome.steps
+        judging = _Judging(own, wide, self.today)
+        seed = outcome.seed and judging.step(outcome.seed)
+        steps = tuple(map(judging.step, outcome.steps))
+        if steps and (lost := judging.lost()):
+            # A step that the runner adds, and that came to nothing: the last one tells.
+            steps = (*steps[:-1], replace(steps[-1], failures=(*steps[-1].failures, *lost)))
+        failed = any(step.failures for step in (*steps, *filter(None, [seed])))
+        known = tuple(dict.fromkeys(entry.told for entry in self.entries if entry in judging.met))
+        if not failed and not known:
+            return outcome
+        return replace(
+            outcome,
+            seed=seed,
+            steps=steps,
+            known=known,
+            verdict="failed" if failed else "known",
+            reason="" if failed else "; ".join(known),
         )
-        failed = any(step.failures for step in steps) or bool(outcome.seed and outcome.seed.failures)
-        known = "; ".join(dict.fromkeys(f"{entry.issue} ({entry.owner}, until {entry.review})" for entry in entries))
-        return replace(outcome, steps=steps, verdict="failed" if failed else "known", reason="" if failed else known)
 
-    def _judged(self, step: StepResult, entries: Sequence[Entry]) -> StepResult:
-        left = [failure for failure in step.failures if not any(_fits(entry, failure) for entry in entries)]
-        for entry in entries:
-            if not any(_fits(entry, failure) for failure in step.failures):
-                same_region = [failure for failure in step.failures if failure.region == entry.region]
-                got = same_region[0].message if same_region else "nothing wrong there"
-                message = f"the ledger knows of {entry.issue} here, and this is not it"
-                left.append(Failure("LEDGER", entry.region, entry.text, got, message))
-            if self.today >= entry.review_day:
-                message = f"the ledger's entry of {entry.issue} is to be looked at again by {entry.owner}"
-                left.append(Failure("LEDGER", entry.region, f"a review before {entry.review}", "none", message))
+    @cached_property
+    def _by_scenario(self) -> dict[Path, list[Entry]]:
+        found: dict[Path, list[Entry]] = {}
+        for entry in self.entries:
+            found.setdefault(self.scenario_path(entry).resolve(), []).append(entry)
+        return found
+
+
+class _Judging:
+    """One outcome's judging: its own entries, which are strict, and those that are known everywhere."""
+
+    def __init__(self, own: Sequence[Entry], wide: Sequence[Entry], today: date) -> None:
+        self._own = own
+        self._wide = wide
+        self._today = today
+        self._seen: set[str] = set()
+        self.met: list[Entry] = []
+        """The entries that knew a failure."""
+
+    def step(self, step: StepResult) -> StepResult:
+        """Return a step without what is known of it, and with what its own entries are wrong about."""
+        self._seen.add(step.name)
+        own = [entry for entry in self._own if entry.step == step.name]
+        left = []
+        for failure in step.failures:
+            met = [entry for entry in (*own, *self._wide) if entry.fits(failure)]
+            self.met += met
+            left += [] if met else [failure]
+        left += [failure for entry in own for failure in self._strictly(entry, step.failures)]
         return replace(step, failures=tuple(left))
 
+    def lost(self) -> list[Failure]:
+        """Return the failures of the own entries whose step did not happen, where steps happened at all."""
+        return [failure for entry in self._own if entry.step not in self._seen for failure in self._strictly(entry, ())]
 
-def _fits(entry: Entry, failure: Failure) -> bool:
-    return failure.region == entry.region and entry.text in failure.message
-
-
-def load_ledger(
-    path: Path, *, today: date, targets: Collection[str] | None = None, backends: Collection[str] | None = None
-) -> Ledger:
-    """Read a ledger; a file that is missing, or holds nothing but comments, is an empty one.
-
-    `targets` and `backends` are the names that an entry may have, None where they are not checked. Raises
-    ScenarioErrors.
-    """
-    if not path.exists():
-        return Ledger(path, today=today)
-    source = decode(path.read_bytes(), path)
-    if all(not line or line.isspace() or line.lstrip().startswith("#") for line in source.splitlines()):
-        return Ledger(path, today=today)
-    document = read(source, path)
-    errors = list(document.errors)
-    if not isinstance(document.value, list) and not errors:
-        errors.append(ScenarioError(path, 1, 1, "a ledger is a list of entries", "begin each entry with a dash"))
-    entries: list[Entry] = []
-    for index, value in enumerate(document.value if isinstance(document.value, list) else []):
-        try:
-            entry = Entry.model_validate(value)
-        except ValidationError as problem:
-            errors += [_refusal(complaint, document.mark, index, path) for complaint in problem.errors()]
-            continue
-        for key, message, hint in _unfit(entry, path, targets, backends):
-            errors.append(ScenarioError(path, *document.mark.at(index, key), message, hint))
-        entries.append(entry)
-    if errors:
-        raise ScenarioErrors(path, errors)
-    return Ledger(path, tuple(entries), today)
+    def _strictly(self, entry: Entry, failures: Sequence[Failure]) -> list[Failure]:
+        found = []
+        text = " or ".join(entry.text)
+        if not any(map(entry.fits, failures)):
+            same_region = [failure for failure in failures if entry.region in (ANY, failure.region)]
+            got = same_region[0].message if same_region else "nothing wrong there"
+            message = f"the ledger knows of {entry.issue} here, and this is not it"
+            found.append(Failure("LEDGER", entry.region, text, got, message))
+        if self._today >= entry.review_day:
+            message = f"the ledger's entry of {entry.issue} is to be looked at again by {entry.owner}"
+            found.append(Failure("LEDGER", entry.region, f"a review before {entry.review}", "none", message))
+        return found
 
 
-def _refusal(complaint: Any, mark: Mark, index: int, path: Path) -> ScenarioError:
-    location = (index, *complaint["loc"])
-    key = ".".join(map(str, complaint["loc"])) or "an entry"
-    match complaint["type"]:
-        case "extra_forbidden":
-            hint = did_you_mean(key, Entry.model_fields)
-            return ScenarioError(path, *mark.key_at(*location), f'unknown key "{key}"', hint)
-        case "missing":
-            return ScenarioError(path, *mark.at(*location), f'"{key}" is missing')
-        case "string_pattern_mismatch":
-            return ScenarioError(path, *mark.at(*location), *_NO_DAY)
-    return ScenarioError(path, *mark.at(*location), f"{key}: {complaint['msg']}")
+def number(version: str) -> tuple[int, ...]:
+    """Return the number in a release's name, to compare by: of "powercontext==1.4.1", `(1, 4, 1)`."""
+    found = _NUMBER.search(version)
+    return tuple(map(int, found.groups())) if found else ()
 
 
-def _unfit(
-    entry: Entry, path: Path, targets: Collection[str] | None, backends: Collection[str] | None
-) -> Iterator[tuple[str, str, str | None]]:
-    """Give what a good entry names and nobody knows: its key, what is wrong, and a hint."""
-    try:
-        _ = entry.review_day
-    except ValueError:
-        yield ("review", *_NO_DAY)
-    if not (path.parent / entry.scenario).is_file():
-        yield "scenario", f"there is no scenario {entry.scenario} below {path.parent}", None
-    if targets is not None and entry.target not in targets and not entry.target.startswith(_OTHER_TARGETS):
-        yield "target", f'unknown target "{entry.target}"', f"known: {', '.join(targets)}"
-    if backends is not None and entry.backend not in backends:
-        yield "backend", f'unknown backend "{entry.backend}"', f"known: {', '.join(backends)}"
-
-
-def check_steps(ledger: Ledger, loaded: Loaded) -> None:
-    """Make sure that the entries of a scenario name steps that it has; raises HarnessError."""
-    names = {step.step or f"step {index + 1}" for index, step in enumerate(loaded.scenario.steps)}
-    for entry in ledger.entries:
-        if (ledger.path.parent / entry.scenario).resolve() == loaded.path.resolve() and entry.step not in names:
-            raise HarnessError(
-                "ledger",
-                f'{ledger.path} knows of a step "{entry.step}" that {entry.scenario} does not have',
-                hint=f"its steps: {', '.join(sorted(names))}",
-            )
+def _known_on(entries: Sequence[Entry], outcome: Outcome) -> list[Entry]:
+    return [entry for entry in entries if entry.is_of(outcome.target) and entry.backend in (ANY, outcome.backend)]

@@ -15,6 +15,7 @@ import uvicorn
 from sqlalchemy.exc import DBAPIError
 
 from backends.operations import Operation
+from backends.provision.sessions import watch
 from backends.seeding import clear, digest, seed
 from harness.scenario.model import RuntimeSpec, Scenario
 from harness.target.base import Answer, Applied, Refused, TargetLost, Traits
@@ -207,11 +208,17 @@ class ReferenceTarget:
 
     def _open(self, dimension: int | None) -> Storage:
         if dimension not in self._storages:
-            storage = open_storage(self._url, dimension=dimension)
+            storage = self._watched(dimension)
             with _told_as_lost():
                 storage.prepare()
             self._storages[dimension] = storage
         return self._storages[dimension]
+
+    def _watched(self, dimension: int | None) -> Storage:
+        """Make a storage whose pool holds connections of one kind only; another one raises SessionDiffers."""
+        storage = open_storage(self._url, dimension=dimension)
+        watch(storage.engine)
+        return storage
 
     def _client_of(self, runtime: RuntimeSpec) -> Client:
         patience = self._faults.patience_seconds
@@ -225,7 +232,7 @@ class ReferenceTarget:
         reranker = ListedReranker(runtime.reranker.order) if runtime.reranker else None
         every: Mapping[Family, RecallSource] = default_sources(embedder=embedder, reranker=reranker)
         application = ContextApplication(
-            open_storage(self._url, dimension=runtime.embedder.dimension if runtime.embedder else None),
+            self._watched(runtime.embedder.dimension if runtime.embedder else None),
             sources={
                 family: FaultySource(family, source, self._faults)
                 for family, source in every.items()

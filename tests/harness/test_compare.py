@@ -94,7 +94,7 @@ def test_other_rows_are_a_seed_mismatch_and_that_is_said_first(run: Run) -> None
     assert (
         told_again
         == """\
-scenarios/asked.yaml:3 'the seed' on oceanbase (runtime)
+scenarios/asked.yaml:3 'the seed' on oceanbase (wrong)
   SEED MISMATCH in stored rows: oceanbase does not hold the same rows as sqlite after the seed
   expected: entry_versions: 4 rows SUM
   got:      entry_versions: 4 rows SUM

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import json
+import re
+import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from harness.check.failure import Failure
 from harness.errors import HarnessError, ScenarioErrors
-from harness.run.ledger import Ledger, check_steps, load_ledger
+from harness.report.tally import entry
+from harness.report.terminal import summary_lines
+from harness.run.compare import compare
+from harness.run.ledger import Ledger
+from harness.run.ledger_file import check_steps, load_ledger
 from harness.run.result import Outcome, StepResult, Verdict
+from harness.run.round_trip import ROUND_TRIP
 from harness.scenario.loader import Loaded, load
 
 SCENARIO = """scenario: two questions
@@ -31,11 +41,14 @@ ENTRY = {
     "issue": "powercontext 12",
     "owner": "ann",
     "review": "2027-01-31",
+    "title": "one is left out",
+    "breaks": "SPEC.md 3",
 }
+TOLD = "powercontext 12 one is left out (ann, until 2027-01-31)"
 TODAY = date(2027, 1, 30)
 TARGETS = ["reference"]
 BACKENDS = ["sqlite", "oceanbase"]
-KNOWN = Failure("sections", "section Memory", "a", "b", "expected items a, got b")
+KNOWN = Failure("sections", "section Memory", "apple", "pear", "expected items apple, got pear")
 OTHER = Failure("status", "response", "200", "500", "expected status 200, got 500")
 
 Written = Callable[..., Path]
@@ -43,16 +56,19 @@ Written = Callable[..., Path]
 
 @pytest.fixture
 def written(tmp_path: Path) -> Written:
-    """Write the scenario and a ledger: of a text, or of the entry once for each mapping of changes."""
+    """Write two scenarios and a ledger: of a text, or of the entry once for each mapping of changes."""
     (tmp_path / "grouping").mkdir()
-    (tmp_path / "grouping" / "one.yaml").write_text(SCENARIO, encoding="utf-8")
+    for name in ("one", "other"):
+        (tmp_path / "grouping" / f"{name}.yaml").write_text(SCENARIO, encoding="utf-8")
     path = tmp_path / "ledger.yaml"
 
-    def write(*changes: dict[str, str | None], text: str | None = None) -> Path:
+    def write(*changes: dict[str, Any], text: str | None = None) -> Path:
         lines = []
         for changed in changes:
             fields = {key: value for key, value in {**ENTRY, **changed}.items() if value is not None}
-            lines += [f'{"- " if not number else "  "}{key}: "{fields[key]}"' for number, key in enumerate(fields)]
+            lines += [
+                f"{'  ' if number else '- '}{key}: {json.dumps(fields[key])}" for number, key in enumerate(fields)
+            ]
         path.write_text("\n".join(lines) + "\n" if text is None else text, encoding="utf-8")
         return path
 
@@ -63,19 +79,28 @@ def ledger_of(path: Path, *, today: date = TODAY) -> Ledger:
     return load_ledger(path, today=today, targets=TARGETS, backends=BACKENDS)
 
 
-def scenario_of(path: Path) -> Loaded:
-    return load(path.parent / "grouping" / "one.yaml")
+def scenario_of(path: Path, name: str = "one") -> Loaded:
+    return load(path.parent / "grouping" / f"{name}.yaml")
 
 
-def outcome(*failures: Failure, backend: str = "oceanbase", verdict: Verdict | None = None) -> Outcome:
+def outcome(
+    *failures: Failure, backend: str = "oceanbase", target: str = "reference", verdict: Verdict | None = None
+) -> Outcome:
     """Return an outcome whose first step has these failures."""
     steps = (StepResult(0, "asks", "prepare", 5, failures=failures), StepResult(1, "step 2", "prepare", 6))
     verdict = verdict or ("failed" if failures else "passed")
-    return Outcome("grouping/one.yaml", "two questions", "reference", backend, verdict, steps=steps)
+    seed = StepResult(-1, "the seed", "seed", 2)
+    return Outcome("grouping/one.yaml", "two questions", target, backend, verdict, seed=seed, steps=steps)
 
 
-def judged(path: Path, found: Outcome, *, today: date = TODAY) -> Outcome:
-    return ledger_of(path, today=today).judge(scenario_of(path), found)
+def refused_seed(*failures: Failure) -> Outcome:
+    """Return an outcome whose seed has these failures, so that no step was tried."""
+    seed = StepResult(-1, "the seed", "seed", 2, failures=failures)
+    return replace(outcome(verdict="failed"), seed=seed, steps=())
+
+
+def judged(path: Path, found: Outcome, *, today: date = TODAY, scenario: str = "one") -> Outcome:
+    return ledger_of(path, today=today).judge(scenario_of(path, scenario), found)
 
 
 def messages(found: Outcome) -> list[str]:
@@ -93,13 +118,14 @@ def mistakes(path: Path) -> list[str]:
 
 def test_a_known_failure_is_set_aside(written: Written) -> None:
     found = judged(written({}), outcome(KNOWN))
-    assert (found.verdict, found.reason) == ("known", "powercontext 12 (ann, until 2027-01-31)")
+    assert (found.verdict, found.reason, found.known) == ("known", TOLD, (TOLD,))
     assert messages(found) == []
 
 
 def test_a_failure_beside_a_known_one_stays(written: Written) -> None:
     found = judged(written({}), outcome(KNOWN, OTHER))
-    assert (found.verdict, messages(found)) == ("failed", [OTHER.message])
+    assert (found.verdict, messages(found), found.reason) == ("failed", [OTHER.message], "")
+    assert found.known == (TOLD,)
 
 
 def test_an_unexpected_pass_is_red(written: Written) -> None:
@@ -131,11 +157,11 @@ def test_an_overdue_review_is_red(written: Written, today: date) -> None:
 
 
 def test_two_entries_on_one_step_know_a_failure_each(written: Written) -> None:
-    second = {"region": "response", "text": "got 500", "issue": "powercontext 13"}
+    second = {"region": "response", "text": "200, got 500", "issue": "powercontext 13", "title": "it breaks"}
     path = written({}, second)
     found = judged(path, outcome(KNOWN, OTHER))
     assert (found.verdict, messages(found)) == ("known", [])
-    assert found.reason == "powercontext 12 (ann, until 2027-01-31); powercontext 13 (ann, until 2027-01-31)"
+    assert found.reason == f"{TOLD}; powercontext 13 it breaks (ann, until 2027-01-31)"
     found = judged(path, outcome(KNOWN))
     assert messages(found) == ["the ledger knows of powercontext 13 here, and this is not it"]
 
@@ -169,36 +195,63 @@ def test_an_entry_names_a_step_that_the_scenario_has(written: Written) -> None:
     check_steps(ledger_of(path), scenario_of(path))
 
 
-WRONG: dict[str, tuple[dict[str, str | None], str]] = {
-    "target": ({"target": "refrence"}, '3:11 unknown target "refrence"; known: reference'),
-    "backend": ({"backend": "seekdb"}, '4:12 unknown backend "seekdb"; known: sqlite, oceanbase'),
-    "key": ({"ownr": "ann"}, '10:3 unknown key "ownr"; did you mean "owner"?'),
+UNNAMED = "write powercontext, or powercontext==1.4.1"
+GENERAL = "is too general to be known everywhere; quote what no other failure says"
+RELEASED: dict[str, Any] = {"target": "powercontext"}
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "target": ({"target": "refrence"}, '3:11 unknown target "refrence"; known: reference, powercontext'),
+    "one-sign": ({"target": "powercontext=1.4.1"}, f'3:11 unknown target "powercontext=1.4.1"; {UNNAMED}'),
+    "two-parts": ({"target": "powercontext==1.4"}, f'3:11 unknown target "powercontext==1.4"; {UNNAMED}'),
+    "backend": ({"backend": "seekdb"}, '4:12 unknown backend "seekdb"; known: sqlite, oceanbase, any'),
+    "key": ({"ownr": "ann"}, '12:3 unknown key "ownr"; did you mean "owner"?'),
     "missing": ({"owner": None}, '1:3 "owner" is missing'),
-    "empty": ({"text": ""}, "6:9 text: String should have at least 1 character"),
+    "untitled": ({"title": None}, '1:3 "title" is missing'),
+    "two-lines": ({"title": "a\nb"}, "10:10 title is more than one line; put the rest into `note`"),
+    "empty": ({"text": ""}, "6:9 text: String should have at least 8 characters"),
+    "short": ({"text": ["expected items a", "got 500"]}, "6:30 text: String should have at least 8 characters"),
+    "no-text": ({"text": []}, "6:9 text is empty"),
+    "general": ({"everywhere": True, "text": "expected items "}, f'6:9 "expected items " {GENERAL}'),
+    "no-flag": ({"everywhere": "yes"}, "12:15 everywhere: Input should be a valid boolean"),
+    "since": (RELEASED | {"since": "1.4"}, "12:10 since is no release; write 1.4.1"),
+    "until": (RELEASED | {"until": "v1.4.1"}, "12:10 until is no release; write 1.4.1"),
+    "order": (RELEASED | {"since": "1.10.0", "until": "1.9.0"}, "13:10 1.9.0 comes before 1.10.0"),
+    "no-release": ({"since": "1.4.0"}, '12:10 "since" bounds the releases of target powercontext'),
+    "one-release": (
+        {"target": "powercontext==1.4.1", "until": "1.4.1"},
+        '12:10 "until" bounds the releases of target powercontext',
+    ),
     "no-date": ({"review": "soon"}, "9:11 review is no day; write 2027-01-31, in quotes"),
     "no-day": ({"review": "2027-02-30"}, "9:11 review is no day; write 2027-01-31, in quotes"),
 }
 
 
 @pytest.mark.parametrize(("changes", "message"), WRONG.values(), ids=WRONG)
-def test_a_wrong_entry_is_refused_at_its_line(written: Written, changes: dict[str, str | None], message: str) -> None:
+def test_a_wrong_entry_is_refused_at_its_line(written: Written, changes: dict[str, Any], message: str) -> None:
     assert mistakes(written(changes)) == [message]
 
 
 def test_an_entry_of_no_file_is_refused(written: Written) -> None:
     path = written({}, {"scenario": "grouping/two.yaml"})
-    assert mistakes(path) == [f"10:13 there is no scenario grouping/two.yaml below {path.parent}"]
+    assert mistakes(path) == [f"12:13 there is no scenario grouping/two.yaml below {path.parent}"]
 
 
 def test_all_mistakes_are_told_at_once(written: Written) -> None:
-    path = written({"target": "a", "backend": "b"}, {"review": "2027-13-01", "owner": None, "ownr": "ann"})
-    assert [message.split()[0] for message in mistakes(path)] == ["3:11", "4:12", "10:3", "18:3"]
+    path = written({"target": "a", "backend": "b"}, {"issue": "b", "owner": None, "ownr": "ann"})
+    assert [message.split()[0] for message in mistakes(path)] == ["3:11", "4:12", "12:3", "22:3"]
+
+
+def test_what_is_said_of_an_issue_is_said_once(written: Written) -> None:
+    again = dict.fromkeys(("title", "breaks", "owner", "review"))
+    path = written({}, again | {"step": "step 2"})
+    assert [entry.told for entry in ledger_of(path).entries] == [TOLD, TOLD]
+    path = written({}, again | {"step": "step 2", "owner": "bob"})
+    assert mistakes(path) == ["19:10 the first entry of powercontext 12 has another owner; leave it out here"]
 
 
 def test_a_review_that_yaml_takes_for_a_date_is_refused(written: Written) -> None:
     lines = "\n".join(f'  {key}: "{value}"' for key, value in ENTRY.items() if key != "review")
     path = written(text=f"-{lines[1:]}\n  review: 2027-01-31\n")
-    assert mistakes(path)[0].startswith("9:11 unquoted date 2027-01-31")
+    assert mistakes(path)[0].startswith("11:11 unquoted date 2027-01-31")
 
 
 @pytest.mark.parametrize("target", ["powercontext==1.4.1", "powercontext", "http://127.0.0.1:8000"])
@@ -225,3 +278,128 @@ def test_a_ledger_is_a_list(written: Written) -> None:
         "1:1 a ledger is a list of entries; begin each entry with a dash"
     ]
     assert mistakes(written(text="- a\n"))[0].startswith("1:3 an entry: ")
+
+
+@pytest.mark.parametrize(
+    ("bounds", "known"),
+    [
+        ({}, ["1.0.0", "1.2.0", "1.4.1", "1.10.0"]),
+        ({"since": "1.2.0"}, ["1.2.0", "1.4.1", "1.10.0"]),
+        ({"until": "1.4.1"}, ["1.0.0", "1.2.0", "1.4.1"]),
+        ({"since": "1.2.0", "until": "1.4.1"}, ["1.2.0", "1.4.1"]),
+        ({"target": "powercontext==1.4.1"}, ["1.4.1"]),
+    ],
+    ids=["every", "since", "until", "both", "one"],
+)
+def test_an_entry_is_of_the_releases_within_its_bounds(
+    written: Written, bounds: dict[str, str], known: list[str]
+) -> None:
+    path = written(RELEASED | bounds)
+    releases = ["1.0.0", "1.2.0", "1.4.1", "1.10.0"]
+    found = [judged(path, outcome(KNOWN, target=f"powercontext=={release}")) for release in releases]
+    assert [release for release, one in zip(releases, found, strict=True) if one.verdict == "known"] == known
+    assert [one.verdict for one in found if one.verdict != "known"] == ["failed"] * (len(releases) - len(known))
+    assert judged(path, passed := outcome()) is passed
+
+
+def test_a_url_is_meant_literally(written: Written) -> None:
+    path = written({"target": "http://127.0.0.1:8000"})
+    assert judged(path, outcome(KNOWN, target="http://127.0.0.1:8000")).verdict == "known"
+    assert judged(path, outcome(KNOWN, target="http://127.0.0.1:80")).verdict == "failed"
+
+
+def test_any_is_every_backend_and_every_region(written: Written) -> None:
+    path = written({"backend": "any", "region": "any", "text": ["items apple, got pear", "200, got 500"]})
+    for backend in BACKENDS:
+        assert judged(path, outcome(KNOWN, OTHER, backend=backend)).verdict == "known"
+    assert judged(path, outcome(OTHER)).verdict == "known"
+    assert messages(judged(path, outcome())) == ["the ledger knows of powercontext 12 here, and this is not it"]
+
+
+def test_what_is_known_everywhere_is_known_at_every_step(written: Written) -> None:
+    wide = {"everywhere": True, "text": "expected items apple, got pear", "step": "step 2"}
+    path = written(wide)
+    elsewhere = judged(path, outcome(KNOWN), scenario="other")
+    assert (elsewhere.verdict, elsewhere.known) == ("known", (TOLD,))
+    assert judged(path, passed := outcome(), scenario="other") is passed
+    assert judged(path, outcome(KNOWN, OTHER), scenario="other").verdict == "failed"
+    assert judged(path, outcome(KNOWN, backend="sqlite"), scenario="other").verdict == "failed"
+
+
+def test_what_is_known_everywhere_is_strict_at_its_own_step(written: Written) -> None:
+    path = written({"everywhere": True, "text": "expected items apple, got pear", "step": "step 2"})
+    found = judged(path, outcome(KNOWN))
+    assert [len(step.failures) for step in found.steps] == [0, 1]
+    assert found.verdict == "failed"
+    late = date(2028, 1, 1)
+    assert len(messages(judged(path, outcome(KNOWN), today=late))) == 2
+    assert messages(judged(path, outcome(KNOWN), today=late, scenario="other")) == []
+
+
+def test_what_a_seed_fails_by_can_be_known(written: Written) -> None:
+    path = written({"step": "the seed"}, {"step": "asks", "issue": "powercontext 13"})
+    check_steps(ledger_of(path), scenario_of(path))
+    found = judged(path, refused_seed(KNOWN))
+    assert (found.verdict, found.known) == ("known", (TOLD,))
+    found = judged(path, outcome(KNOWN))
+    assert found.seed is not None
+    assert [failure.message for failure in found.seed.failures] == [
+        "the ledger knows of powercontext 12 here, and this is not it"
+    ]
+
+
+def test_a_step_that_the_runner_adds_can_be_known_and_is_missed(written: Written) -> None:
+    path = written({"step": ROUND_TRIP})
+    check_steps(ledger_of(path), scenario_of(path))
+    passed = outcome()
+    added = StepResult(2, ROUND_TRIP, "read", 6, failures=(KNOWN,))
+    assert judged(path, replace(passed, steps=(*passed.steps, added), verdict="failed")).verdict == "known"
+    assert messages(judged(path, passed)) == ["the ledger knows of powercontext 12 here, and this is not it"]
+
+
+def test_the_summary_counts_each_issue_for_itself() -> None:
+    nine, twelve = "issue 9 a (ann, until 2027-01-31)", "issue 12 b (ann, until 2027-01-31)"
+    steps = (StepResult(0, "asks", "prepare", 5, checks=1, reordered=True),)
+    both = replace(outcome(verdict="known"), known=(twelve, nine), steps=steps)
+    one = replace(both, path="grouping/other.yaml", known=(twelve,), steps=(replace(steps[0], reordered=False),))
+    counted = [entry(found, start_seconds=0.0, worker="main") for found in (both, replace(both), one)]
+    lines = list(summary_lines(counted, columns=[("reference", "oceanbase")], facts={}))
+    assert [line for line in lines if line.startswith("known:")] == [
+        f"known: {nine}: 1 scenario",
+        f"known: {twelve}: 2 scenarios",
+    ]
+    assert "order differs between backends, which the RFC permits: 2 of 3 answers (sets of hits equal)" in lines
+
+
+@pytest.mark.parametrize(
+    ("found", "reordered", "failures"),
+    [
+        (None, None, 0),
+        (("a", "b"), False, 0),
+        (("b", "a"), True, 0),
+        (("b", "a", "..."), False, 0),
+        (("b", "c"), False, 1),
+    ],
+    ids=["nothing told", "same", "another order", "more behind", "other hits"],
+)
+def test_another_order_of_the_same_hits_is_counted(
+    found: tuple[str, ...] | None, reordered: bool | None, failures: int
+) -> None:
+    first, second = (
+        replace(passed, steps=(replace(passed.steps[0], candidates=None if hits is None else {"memory": hits}),))
+        for passed, hits in ((outcome(backend="sqlite"), ("a", "b")), (outcome(), found))
+    )
+    (step,) = compare(first, second).steps
+    assert (step.reordered, len(step.failures)) == (reordered, failures)
+
+
+def test_the_example_of_the_documents_is_a_ledger(tmp_path: Path) -> None:
+    (example,) = re.findall(
+        r"^```yml\n(.*?)^```", Path("docs/scenarios.md").read_text("utf-8"), re.DOTALL | re.MULTILINE
+    )
+    (tmp_path / "ledger.yaml").write_text(example, encoding="utf-8")
+    shutil.copytree("scenarios/grouping", tmp_path / "grouping")
+    ledger = ledger_of(tmp_path / "ledger.yaml")
+    (known,) = ledger.entries
+    check_steps(ledger, load(ledger.scenario_path(known)))
+    assert known.is_of("powercontext==1.4.1")

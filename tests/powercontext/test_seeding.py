@@ -51,7 +51,7 @@ def server(
     try:
         installed = release(request.param)
     except HarnessError as error:
-        pytest.skip(str(error))
+        pytest.fail(str(error))
     started = ReleasedServer(installed, databases.engine("sqlite"), tmp_path_factory.mktemp("released"))
     try:
         started.start()

@@ -31,7 +31,7 @@ MAX_CHARACTERS = {
 REFUSALS = frozenset(("unknown_scope", "invalid_reference", "revision_conflict", "entry_unknown"))
 """Codes of SPEC.md 1 that a release has a counterpart of; what it refuses of ids and texts follows other limits."""
 
-NO_REASON = (TEXT_LENGTH, "candidates", "several changes in one revision", "restarts")
+NO_REASON = (TEXT_LENGTH, "candidates", "several changes in one revision", "restarts", "access disabled")
 """Needs that are looked at more closely below, or that the runner leaves to the oracle."""
 
 STATES = frozenset(("active", "retired"))
@@ -52,6 +52,8 @@ class Abilities:
     can_restart: bool
     only_one: bool
     """Whether nobody but the administrator can call."""
+    can_open: bool = False
+    """Whether there is a server with access control off."""
 
     @property
     def atomic(self) -> bool:
@@ -70,6 +72,8 @@ def _reasons(scenario: Scenario, abilities: Abilities) -> Iterator[str]:
     yield from (phrase for phrase in needed if phrase not in NO_REASON)
     if "restarts" in needed and not abilities.can_restart:
         yield "restarts"
+    if "access disabled" in needed and not abilities.can_open:
+        yield "access disabled"
     if abilities.only_one and not _administrator_will_do(scenario):
         yield "principals other than the administrator"
     operations = [operation for step_operations in _operations(scenario) for operation in step_operations]

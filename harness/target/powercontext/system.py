@@ -11,7 +11,7 @@ import httpx
 from backends.base import Backend
 from backends.errors import EngineError
 from harness.errors import HarnessError
-from harness.target.base import Target
+from harness.target.base import Target, TargetLost
 from harness.target.powercontext.releases import named_release
 from harness.target.powercontext.server import ReleasedServer, RunningServer, start_servers
 from harness.target.powercontext.target import PowerContextTarget
@@ -33,6 +33,8 @@ class ReleasedSystem:
         self.name = f"powercontext=={self._release.version}"
         self._directory = run_directory / self.name.replace("==", "-")
         self._servers: dict[str, RunningServer] = {}
+        self._open_servers: dict[str, ReleasedServer] = {}
+        """Servers of this process's own whose access control is off, made at first need."""
         self._is_alone = True
 
     def start(self, engines: Mapping[str, Backend]) -> dict[str, str]:
@@ -70,7 +72,8 @@ class ReleasedSystem:
 
     def target(self, backend: str, engine: Backend | None, database: str) -> Target:
         """Return a target on this backend's server; scenarios are kept apart by Scopes of their own."""
-        del engine, database
+        del database
+        assert engine is not None
         server = self._servers[backend]
         return PowerContextTarget(
             server.url,
@@ -80,7 +83,20 @@ class ReleasedSystem:
             name=self.name,
             restart=server.restart if self._is_alone else None,
             log=(lambda: server.log_path) if self._is_alone else None,
+            without_access=lambda: self._open_server(backend, engine),
         )
+
+    def _open_server(self, backend: str, engine: Backend) -> str:
+        """Return the URL of a server with access control off, started where it is needed; raises TargetLost."""
+        if backend not in self._open_servers:
+            try:
+                server = ReleasedServer(self._release, engine, self._directory / backend, access="disabled")
+            except EngineError as error:
+                raise TargetLost(str(error)) from error
+            if failures := start_servers({backend: server}):
+                raise TargetLost(str(failures[backend]))
+            self._open_servers[backend] = server
+        return self._open_servers[backend].url
 
     def ways(self) -> dict[str, str]:
         """Say how each server was started."""
@@ -88,10 +104,11 @@ class ReleasedSystem:
 
     def stop(self) -> None:
         """Stop the servers that this process started."""
-        servers, self._servers = self._servers, {}
-        for server in servers.values():
+        servers = [*self._servers.values(), *self._open_servers.values()]
+        self._servers, self._open_servers = {}, {}
+        for server in servers:
             server.ask_to_stop()
-        for server in servers.values():
+        for server in servers:
             server.stop()
 
 

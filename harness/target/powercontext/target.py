@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,8 @@ class PowerContextTarget:
 
     `token` gives the bearer token of a principal. `administrators_only`: there is none but the administrator's, who
     stands in for principals that read every Scope. `restart` restarts the server; it must then listen on the same URL.
-    `log` tells the file that the server logs to now, if no other process uses the server.
+    `log` tells the file that the server logs to now, if no other process uses the server. `without_access` gives the
+    URL of a server of the same release and backend whose access control is off, at first use.
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class PowerContextTarget:
         administrators_only: bool = False,
         restart: Callable[[], None] | None = None,
         log: Callable[[], Path] | None = None,
+        without_access: Callable[[], str] | None = None,
     ) -> None:
         self.name = name or f"powercontext=={release}"
         self.backend = backend
@@ -72,12 +75,15 @@ class PowerContextTarget:
             raw_line_characters=not atomic,
         )
         self._url = url
+        self._without_access = without_access
+        self._is_open = False
         self._token = token
         self._administrator = administrator
         self._restart = restart
         self._abilities = Abilities(self._release, can_restart=restart is not None, only_one=administrators_only)
-        self._client = Client(url)
-        self._writer = Client(url, timeout_seconds=WRITING_SECONDS)
+        self._abilities = replace(self._abilities, can_open=without_access is not None)
+        self._connections: dict[str, tuple[Client, Client]] = {}
+        self._client, self._writer = self._connection(url)
         self._log = log
         self._log_path: Path | None = None
         self._log_read = 0
@@ -93,7 +99,9 @@ class PowerContextTarget:
 
     def reset(self, runtime: RuntimeSpec) -> None:
         """Forget all ids: the next scenario makes Scopes of its own."""
-        del runtime
+        self._is_open = runtime.access == "disabled"
+        url = self._without_access() if self._is_open and self._without_access is not None else self._url
+        self._client, self._writer = self._connection(url)
         self.ids = Ids()
         self._seeding = self._new_seeding()
         self.log()
@@ -161,11 +169,19 @@ class PowerContextTarget:
 
     def close(self) -> None:
         """Close the connections; the server is its owner's to stop."""
-        self._client.close()
-        self._writer.close()
+        for connections in self._connections.values():
+            for client in connections:
+                client.close()
+
+    def _connection(self, url: str) -> tuple[Client, Client]:
+        """Return the connections to a server, one to ask and one to write."""
+        if url not in self._connections:
+            self._connections[url] = (Client(url), Client(url, timeout_seconds=WRITING_SECONDS))
+        return self._connections[url]
 
     def _new_seeding(self) -> Seeding:
-        only_one = self._abilities.only_one
+        # Where access control is off, nobody has to be granted anything.
+        only_one = self._abilities.only_one or self._is_open
         return Seeding(self._send, self._release, self.ids, administrators_only=only_one)
 
     def _send(self, request: Request) -> Answer:
