@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 import uvicorn
 
 from runtime.application import ContextApplication
+from runtime.artifacts import FAMILIES
 from runtime.errors import SchemaRefused, StorageUnreachable, WriteRefused
+from runtime.http.protocol import server_config
 from runtime.http.server import ContextServer
 from runtime.recall import default_sources
-from runtime.settings import SettingRefused, Settings
+from runtime.settings import PREFIX, SettingRefused, Settings
 from runtime.storage import UrlRefused, open_storage
 
 
@@ -29,12 +33,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     grant = commands.add_parser("grant", help="make a principal viewer of a Scope")
     grant.add_argument("principal")
     grant.add_argument("scope")
+    migrate = commands.add_parser("migrate", help="bring an older or half made schema to this version")
+    migrate.add_argument("--database-url", metavar="URL", help=f"default {PREFIX}DATABASE_URL, which no `ps` shows")
     options = parser.parse_args(arguments)
+    named = {f"{PREFIX}DATABASE_URL": url} if (url := getattr(options, "database_url", None)) else {}
     try:
-        settings = Settings.from_environment()
+        settings = Settings.from_environment({**os.environ, **named})
         if options.command == "serve":
             return _serve(settings)
         storage = open_storage(settings.database_url)
+        if options.command == "migrate":
+            print(storage.migrate())
+            return 0
         storage.prepare()
         with storage.writing() as writer:
             if options.command == "token":
@@ -59,6 +69,7 @@ def _serve(settings: Settings) -> int:
         access_mode=settings.access_mode,
         max_entries=settings.assembly_max_entries,
         recall_timeout_seconds=settings.recall_timeout_seconds,
+        storage_timeout_seconds=settings.recall_timeout_seconds,
     )
     server = ContextServer(application)
     try:
@@ -69,9 +80,11 @@ def _serve(settings: Settings) -> int:
     # uvicorn stops at the signal and raises it again, which without a handler would end the process by the signal.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
-        uvicorn.run(
-            server.app, host=settings.host, port=settings.port, access_log=False, log_config=None, server_header=False
-        )
+        # As long as a request may take that needs every family.
+        stop_seconds = len(FAMILIES) * settings.recall_timeout_seconds + 10
+        config = server_config(server.app, host=settings.host, port=settings.port, stop_seconds=stop_seconds)
+        with suppress(KeyboardInterrupt):
+            uvicorn.Server(config).run()
     finally:
         application.close()
     return 0

@@ -48,8 +48,11 @@ class ContextApplication:
         access_mode: AccessMode = "enforced",
         max_entries: int = 8,
         recall_timeout_seconds: float = 5.0,
+        storage_timeout_seconds: float = 5.0,
     ) -> None:
         self.storage = storage
+        self.storage_timeout_seconds = storage_timeout_seconds
+        """How long a request waits for the database before its recalls begin, each of which has its own time."""
         self._sources = sources
         self._access_mode = access_mode
         self._max_entries = max_entries
@@ -109,6 +112,8 @@ class Session:
     def __init__(self, application: ContextApplication, reader: Reader) -> None:
         self._application = application
         self._reader = reader
+        self.recalling = False
+        """Whether everything that comes before the recalls is done."""
 
     def authenticate(self, token: str | None) -> Principal | None:
         """Return who shows this token, or None without access control; raises Unauthorized."""
@@ -181,5 +186,6 @@ class Session:
     def _recall(
         self, families: Sequence[Family], request: PrepareRequest, scope_ids: tuple[str, ...]
     ) -> dict[Family, Sequence[Candidate]]:
+        self.recalling = True
         recall = RecallRequest(request.query, scope_ids, older=request.assembly is None)
         return {family: self._application._recall(self._reader, family, recall) for family in families}

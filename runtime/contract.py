@@ -21,6 +21,8 @@ MAX_QUERY_CHARACTERS = 8192
 MAX_LIMIT = 8
 MAX_EXPERIENCE_LIMIT = 2
 MAX_SECTIONS = 4
+MAX_PROBLEMS = 20
+"""How many faults of one request are told: an answer of 25 MB could be had for a body of 1 MB."""
 
 
 def _not_blank(value: str) -> str:
@@ -78,8 +80,8 @@ class Assembly(_Strict):
     sections: Annotated[list[Section], Field(max_length=MAX_SECTIONS), AfterValidator(_limits_and_families)] = Field(
         default_factory=_default_sections
     )
-    show: Annotated[list[Literal["confidence", "recall_rank"]], AfterValidator(_no_repeats)] = Field(
-        default_factory=list
+    show: Annotated[list[Literal["confidence", "recall_rank"]], Field(max_length=2), AfterValidator(_no_repeats)] = (
+        Field(default_factory=list)
     )
 
     @property
@@ -172,7 +174,7 @@ def validate(model: type[_Request], value: BaseModel | Mapping[str, Any] | Any) 
         return model.model_validate(value)
     except ValidationError as error:
         problems = error.errors(include_url=False, include_context=False, include_input=False)
-        raise InvalidRequest(*map(_problem, problems)) from None
+        raise InvalidRequest(*map(_problem, problems[:MAX_PROBLEMS])) from None
 
 
 def _no_constant(name: str) -> None:

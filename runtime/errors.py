@@ -117,11 +117,23 @@ class WriteRefused(Exception):
         self.sentence = sentence
 
 
-class SchemaRefused(Exception):
-    """A database whose schema this runtime did not make, or made in another version."""
+SchemaCode = Literal[
+    "schema_foreign",
+    "schema_half_made",
+    "schema_outdated",
+    "schema_newer",
+    "schema_damaged",
+    "schema_inexact",
+]
+"""Another's; broken off while it was made; to be migrated; of a later runtime; lacking a part; folding or padding."""
 
-    def __init__(self, sentence: str, hint: str) -> None:
-        super().__init__(f"schema_refused: {sentence} {hint}")
+
+class SchemaRefused(Exception):
+    """A database whose schema this runtime cannot use as it is: a code, what was found, and what to do."""
+
+    def __init__(self, code: SchemaCode, sentence: str, hint: str) -> None:
+        super().__init__(f"{code}: {sentence} {hint}")
+        self.code = code
         self.sentence = sentence
         self.hint = hint
 

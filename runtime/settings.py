@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 PREFIX = "POWERCONTEXT_SERVER_"
@@ -20,7 +20,8 @@ class SettingRefused(Exception):
 class Settings:
     """How one server runs."""
 
-    database_url: str
+    database_url: str = field(repr=False)
+    """It may hold a password."""
     access_mode: AccessMode = "enforced"
     assembly_max_entries: int = 8
     """The total of all limits of one request (SPEC.md 2)."""

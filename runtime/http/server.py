@@ -9,10 +9,9 @@ import time
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import unquote_to_bytes
 
-from anyio import to_thread
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -23,7 +22,16 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from runtime import contract
 from runtime.application import ContextApplication, Session
 from runtime.contract import EntryReadRequest, PreparedContext, PrepareRequest, RevisionReadRequest
-from runtime.errors import InvalidRequest, OperationError, Problem, RuntimeNotReady, SchemaRefused, StorageUnreachable
+from runtime.errors import (
+    InvalidRequest,
+    OperationError,
+    Problem,
+    RuntimeNotReady,
+    SchemaRefused,
+    ServiceUnavailable,
+    StorageUnreachable,
+)
+from runtime.http.workers import Workers
 from runtime.storage import Principal
 
 log = logging.getLogger("runtime.http")
@@ -31,6 +39,8 @@ log = logging.getLogger("runtime.http")
 MAX_REQUEST_BYTES = 1_048_576
 
 Answer = Callable[[Session, Principal | None], Mapping[str, Any]]
+
+_Result = TypeVar("_Result")
 
 
 class UnsupportedMediaType(OperationError):
@@ -52,6 +62,7 @@ class ContextServer:
         self._application = application
         self._ready = False
         self._making_ready = threading.Lock()
+        self._workers = Workers()
         routed = Starlette(
             routes=[
                 Route("/health/live", self._live, methods=["GET"]),
@@ -77,18 +88,24 @@ class ContextServer:
 
     def make_ready(self) -> None:
         """Make or check the storage's schema; raises SchemaRefused, StorageUnreachable."""
-        # Two first requests at once would both make the tables.
-        with self._making_ready:
+        if self._ready:
+            return
+        # Two first requests at once would both make the tables. Who waits here longer than he is waited for gives up.
+        if not self._making_ready.acquire(timeout=self._application.storage_timeout_seconds):
+            raise StorageUnreachable("another request is making it ready")
+        try:
             if not self._ready:
                 self._application.storage.prepare()
                 self._ready = True
+        finally:
+            self._making_ready.release()
 
     async def _live(self, _request: Request) -> Response:
         return _json({"status": "live"})
 
     async def _answer_ready(self, _request: Request) -> Response:
-        await to_thread.run_sync(self._need_ready)
-        await to_thread.run_sync(self._ask_storage)
+        await self._in_time(self._need_ready)
+        await self._in_time(self._ask_storage)
         return _json({"status": "ready"})
 
     async def _capabilities(self, _request: Request) -> Response:
@@ -124,13 +141,27 @@ class ContextServer:
     async def _in_session(self, request: Request, answer: Answer) -> Response:
         """Answer in one snapshot and one thread; the token is judged before anything else."""
         token = _bearer_token(request)
+        opened: list[Session] = []
 
         def answered() -> Mapping[str, Any]:
             self._need_ready()
             with self._application.session() as session:
+                opened.append(session)
                 return answer(session, session.authenticate(token))
 
-        return _json(await to_thread.run_sync(answered))
+        # Each recall has a time of its own.
+        return _json(await self._in_time(answered, goes_on=lambda: bool(opened) and opened[0].recalling))
+
+    async def _in_time(self, work: Callable[[], _Result], *, goes_on: Callable[[], bool] = lambda: False) -> _Result:
+        """Do what needs the storage, which is given up after its time; raises RuntimeNotReady, ServiceUnavailable."""
+        ready = self._ready
+        # To make the tables takes longer than to read them.
+        seconds = self._application.storage_timeout_seconds * (1 if ready else 2)
+        try:
+            return await self._workers.run(work, seconds=seconds, goes_on=goes_on)
+        except TimeoutError:
+            log.warning("the storage took longer than %s s", seconds)
+            raise ServiceUnavailable if ready else RuntimeNotReady from None
 
     def _need_ready(self) -> None:
         try:
@@ -203,7 +234,9 @@ def _accepted(body: bytes, refused: OperationError | None) -> bytes:
 
 
 def _bearer_token(request: Request) -> str | None:
-    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    shown = request.headers.getlist("authorization")
+    # Of two, somebody on the way may have judged the other one.
+    scheme, _, token = shown[0].partition(" ") if len(shown) == 1 else ("", "", "")
     return token.strip() if scheme.lower() == "bearer" and token.strip() else None
 
 

@@ -16,6 +16,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from runtime.errors import StorageUnreachable, WriteRefused
 from runtime.storage import oceanbase, sqlite
 from runtime.storage.engines import UrlRefused, open_engine
+from runtime.storage.migrate import migrate_schema
 from runtime.storage.reads import Principal, Reader, ScopeAccess, StoredDocument, StoredText
 from runtime.storage.schema import prepare_schema
 from runtime.storage.search import Hit, Hits
@@ -48,6 +49,11 @@ class Storage:
         with _told_apart():
             prepare_schema(self.engine, dimension=self._dimension)
 
+    def migrate(self) -> str:
+        """Bring an older schema to this version, and return what was done; raises SchemaRefused, StorageUnreachable."""
+        with _told_apart():
+            return migrate_schema(self.engine)
+
     @contextmanager
     def reading(self) -> Iterator[Reader]:
         """Open one snapshot: all that is read is of one moment. Raises StorageUnreachable."""
@@ -70,6 +76,8 @@ class Storage:
             connection = connection.execution_options(**{sqlite.IMMEDIATE: True})
             with connection.begin():
                 yield Writer(connection, dimension=self._dimension)
+            if not sqlite.is_in_place(connection):
+                raise StorageUnreachable("the database file was moved or removed")
 
     def close(self) -> None:
         """Close the connections that are not in use."""

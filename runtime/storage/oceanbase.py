@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+import socket
 from typing import Any
 
-from sqlalchemy import Engine, create_engine
+import pymysql
+from pymysql.constants import CR
+from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.dialects import registry
-from sqlalchemy.engine import URL
+from sqlalchemy.engine import URL, Dialect
 from sqlalchemy.exc import DBAPIError
 
 DUPLICATE_KEY = 1062
@@ -27,10 +30,12 @@ def open_engine(url: URL, *, timeout_seconds: float) -> Engine:
     # pyobvector registers its dialect only when a client of its own is made.
     registry.register("mysql.oceanbase", "pyobvector.schema.dialect", "OceanBaseDialect")
     seconds = max(1, math.ceil(timeout_seconds))
-    return create_engine(
+    engine = create_engine(
         url.set(drivername="mysql+oceanbase").update_query_dict({"charset": "utf8mb4"}),
         isolation_level="REPEATABLE READ",
         pool_size=40,
+        # What an error tells goes to a log; the parameters are the callers' texts and ids.
+        hide_parameters=True,
         pool_timeout=timeout_seconds,
         pool_pre_ping=True,
         connect_args={
@@ -41,6 +46,27 @@ def open_engine(url: URL, *, timeout_seconds: float) -> Engine:
             "init_command": f"SET time_zone = '+00:00', ob_query_timeout = {seconds * 1_000_000}",
         },
     )
+    event.listen(engine, "do_connect", _connect_by_socket)
+    return engine
+
+
+def _connect_by_socket(
+    _dialect: Dialect, _record: Any, arguments: Any, options: dict[str, Any]
+) -> pymysql.Connection[Any] | None:
+    """Connect over a unix socket, which the driver would leave open, one a try, when nobody listens."""
+    path = options.get("unix_socket")
+    if path is None:
+        return None
+    connection: pymysql.Connection[Any] = pymysql.Connection(*arguments, **options, defer_connect=True)
+    channel = socket.socket(socket.AF_UNIX)
+    try:
+        channel.settimeout(options["connect_timeout"])
+        channel.connect(path)
+    except OSError as error:
+        channel.close()
+        raise pymysql.OperationalError(CR.CR_CONNECTION_ERROR, error.strerror or str(error)) from None
+    connection.connect(channel)
+    return connection
 
 
 def check_options(url: URL) -> None:
