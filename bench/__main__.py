@@ -19,6 +19,7 @@ from bench.building import build
 from bench.context import QUICK, Bench, Sizes
 from bench.figures import BenchFailed, Figure
 from bench.large import large
+from bench.load import load
 from bench.prepare import prepare
 from bench.processes import collection, whole_run
 from bench.scenario_cost import scenario_cost
@@ -33,6 +34,7 @@ MEASURES: dict[str, Callable[[Bench], Iterator[Figure]]] = {
     "prepare": prepare,
     "scenario": scenario_cost,
     "large": large,
+    "load": load,
 }
 """By the names that --only takes."""
 

@@ -33,6 +33,9 @@ class Sizes:
     collections: int = 3
     whole_runs: int = 1
     whole_run: str = "scenarios"
+    load_requests: int = 2_000
+    """Of each number of clients."""
+    memory_requests: int = 100_000
 
 
 QUICK = Sizes(
@@ -47,6 +50,8 @@ QUICK = Sizes(
     collected=20,
     collections=1,
     whole_run="scenarios/empty",
+    load_requests=120,
+    memory_requests=600,
 )
 
 
@@ -84,6 +89,19 @@ class Bench:
         finally:
             for name, target in targets.items():
                 target.close()
+                self._started[name].drop(database)
+
+    @contextmanager
+    def databases(self, purpose: str) -> Iterator[dict[str, str]]:
+        """Have the URL of an empty database on each backend, for this purpose alone; they hold passwords."""
+        database = f"pch_bench_{purpose}"
+        urls: dict[str, str] = {}
+        try:
+            for name in self.backends:
+                urls[name] = self._engine(name).database_url(database)
+            yield urls
+        finally:
+            for name in urls:
                 self._started[name].drop(database)
 
     def _engine(self, name: str) -> Backend:

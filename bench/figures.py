@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, Self
 
-Unit = Literal["ms", "s", "MB"]
+Unit = Literal["ms", "s", "MB", "1/s"]
 
 
 class BenchFailed(Exception):
