@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+from contextlib import closing
 from pathlib import Path
 from typing import ClassVar, Self
 
 from sqlalchemy.engine import URL
 
 from backends.base import Facts, Info, checked_name
-from backends.errors import NotStarted, StateDirectoryUnusable
+from backends.errors import DiskFull, NotStarted, QueryFailed, StateDirectoryUnusable
 from runtime.storage.sqlite import driver
+
+_CHECK_SECONDS = 1.0
 
 
 class SQLite:
@@ -28,7 +31,14 @@ class SQLite:
         self._files: dict[str, Path] = {}
 
     @classmethod
-    def create(cls, *, oceanbase_url: str | None, run_directory: Path) -> Self:  # noqa: ARG003 (the other backend needs it)
+    def create(
+        cls,
+        *,
+        oceanbase_url: str | None,  # noqa: ARG003 (the other backend needs it)
+        run_directory: Path,
+        oceanbase_image: str | None = None,  # noqa: ARG003 (likewise)
+        reuse: bool = False,  # noqa: ARG003 (likewise)
+    ) -> Self:
         """Make a backend whose files lie in a new directory below `run_directory`."""
         return cls(run_directory.absolute() / f"sqlite-{secrets.token_hex(4)}", owner=True)
 
@@ -53,15 +63,23 @@ class SQLite:
         self._started = True
 
     def check(self) -> None:
-        """Raise NotStarted when the directory is gone; there is no engine that could be."""
-        if not self._started or not self._directory.is_dir():
-            raise NotStarted(self.NAME)
+        """Raise NotStarted when the directory is gone, QueryFailed for a file of ours that is gone, locked or damaged.
+
+        DiskFull where nothing can be written.
+        """
+        self._need_directory()
+        for file in self._files.values():
+            _check_file(file)
+        if self._files and shutil.disk_usage(self._directory).free == 0:
+            raise DiskFull(str(self._directory), "TMPDIR", 0, 1)
 
     def database_url(self, name: str) -> str:
-        """Return the URL of a file that never existed before: an old `-wal` beside a reused path would corrupt it."""
-        self.check()
+        """Return the URL of a new, empty file: an old `-wal` beside a reused path would corrupt it."""
+        self._need_directory()
         self.drop(name)
         file = self._directory / f"{checked_name(name)}-{secrets.token_hex(4)}.db"
+        # So that a file which is not there is one that is gone.
+        file.touch()
         self._files[name] = file
         return URL.create("sqlite", database=str(file)).render_as_string()
 
@@ -103,5 +121,21 @@ class SQLite:
 
     def connection_info(self) -> Info:
         """Name the directory."""
-        self.check()
+        self._need_directory()
         return {"backend": self.NAME, "directory": str(self._directory)}
+
+    def _need_directory(self) -> None:
+        if not self._started or not self._directory.is_dir():
+            raise NotStarted(self.NAME)
+
+
+def _check_file(file: Path) -> None:
+    """Read a file as a whole, without making one; raises QueryFailed."""
+    module = driver()
+    try:
+        with closing(module.connect(f"{file.as_uri()}?mode=rw", uri=True, timeout=_CHECK_SECONDS)) as connection:
+            (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    except module.Error as error:
+        found = str(error)
+    if found != "ok":
+        raise QueryFailed(str(file), found)
