@@ -74,6 +74,7 @@ check: $(INSTALLED)
 	@$(BIN)/ruff check $(SOURCES)
 	@$(BIN)/ruff format --check $(SOURCES)
 	@$(BIN)/mypy
+	@$(BIN)/mypy tests/faults/conftest.py
 	@$(BIN)/harness lint scenarios
 
 explore: $(INSTALLED)

@@ -27,6 +27,7 @@ from harness.scenario.marks import Document, Mark
 from harness.scenario.scalars import Refusal, plain
 
 _DEEPEST = 64
+_MOST_DIGITS = 1000
 _LONGEST_TEXT = 8 * 1024 * 1024
 _LONGEST_FILE = 64 * 1024 * 1024
 """Bytes of UTF-8 that all expansions of one file may make together."""
@@ -127,6 +128,10 @@ class _Builder:
         except Refusal as refusal:
             self._refuse(mark.line, mark.column, refusal.message, refusal.hint)
             return event.value
+        if isinstance(value, int) and len(event.value) > _MOST_DIGITS:
+            # Of a hexadecimal one; Python writes none that is so long, in a message of ours neither.
+            self._refuse(mark.line, mark.column, f"a number of {len(event.value)} digits", f"at most {_MOST_DIGITS}")
+            return 0
         if value is None:
             self.has_null = True
         return value

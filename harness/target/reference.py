@@ -26,6 +26,7 @@ from runtime.application import ContextApplication
 from runtime.artifacts import Citation, Family
 from runtime.builder import Candidate
 from runtime.errors import SchemaRefused, StorageUnreachable, WriteRefused
+from runtime.http.protocol import server_config
 from runtime.http.server import ContextServer
 from runtime.recall import RecallRequest, RecallSource, RerankedHit, default_sources
 from runtime.storage import Reader, Storage, open_storage
@@ -74,10 +75,7 @@ class Server:
     """One uvicorn on a free loopback port, in a thread of its own."""
 
     def __init__(self, app: Any) -> None:
-        config = uvicorn.Config(
-            app, host="127.0.0.1", port=0, access_log=False, log_config=None, lifespan="off", server_header=False
-        )
-        self._server = uvicorn.Server(config)
+        self._server = uvicorn.Server(server_config(app))
         # With its protocol named, asyncio sends each answer at once (TCP_NODELAY) instead of 40 ms later.
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         self._socket.bind(("127.0.0.1", 0))

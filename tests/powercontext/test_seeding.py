@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from conftest import Databases
 
 from backends.operations import (
     CreatePrincipal,
@@ -39,7 +40,6 @@ from runtime.artifacts import (
     Profile,
     Topic,
 )
-from tests.conftest import Databases
 
 pytestmark = pytest.mark.released
 
