@@ -29,12 +29,33 @@ class Facts:
     time_zone: str
     """The session's default before runtime sets its own."""
     way: str
-    """How the engine was got: file, embedded or server."""
+    """How the engine was got: file, embedded, container, reused container or server."""
     detail: str
+    packet: str = ""
+    """The largest packet, "" where there is no such bound."""
+    timeouts: str = ""
+    """The session's bounds of a query, a transaction and a lock's wait, "" where a session has none."""
 
     def serializable(self) -> dict[str, str]:
         """Return the facts as plain strings."""
         return asdict(self)
+
+    @property
+    def sentence(self) -> str:
+        """The facts in one line, for a report."""
+        parts = [
+            f"{self.version} ({self.way})",
+            f"default isolation {self.isolation}",
+            f"binary identities compare {self.padding}",
+        ]
+        if self.timeouts:
+            parts += [
+                f"default collation {self.collation}",
+                f"time zone {self.time_zone}",
+                f"packets of at most {self.packet}",
+                f"time-outs: {self.timeouts}",
+            ]
+        return ", ".join(parts)
 
 
 class Backend(Protocol):
@@ -72,7 +93,9 @@ class Backend(Protocol):
 class Adapter(Protocol):
     """The class of a backend: how one is made, and how a worker attaches to a started one."""
 
-    def create(self, *, oceanbase_url: str | None, run_directory: Path) -> Backend:
+    def create(
+        self, *, oceanbase_url: str | None, run_directory: Path, oceanbase_image: str | None = None, reuse: bool = False
+    ) -> Backend:
         """Make a backend without starting it; raises EngineError for a URL that cannot be used."""
 
     def attach(self, info: Info) -> Backend:
@@ -83,12 +106,22 @@ BACKENDS: dict[str, Adapter] = {}
 """The backends by name; backends/__init__.py fills it."""
 
 
-def create(name: str, *, oceanbase_url: str | None, run_directory: Path) -> Backend:
+def create(
+    name: str,
+    *,
+    oceanbase_url: str | None,
+    run_directory: Path,
+    oceanbase_image: str | None = None,
+    reuse: bool = False,
+) -> Backend:
     """Make the backend of a name without starting it; `run_directory` holds what is this run's alone.
 
-    Raises UnknownBackend with the known names, and UrlInvalid.
+    `oceanbase_image` gets OceanBase in a container of that image, which `reuse` leaves for the next run. Raises
+    UnknownBackend with the known names, UrlInvalid, and WaysConflict.
     """
-    return _adapter(name).create(oceanbase_url=oceanbase_url, run_directory=run_directory)
+    return _adapter(name).create(
+        oceanbase_url=oceanbase_url, run_directory=run_directory, oceanbase_image=oceanbase_image, reuse=reuse
+    )
 
 
 def attach(info: Info) -> Backend:

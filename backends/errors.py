@@ -2,11 +2,12 @@
 
 The life of an engine, and the errors that each step raises:
 
-1. choose: UnknownBackend, UrlInvalid, NameInvalid
-2. look at the machine: PlatformUnsupported, WheelMissing, StateDirectoryUnusable, DiskFull, MemoryShort
+1. choose: UnknownBackend, UrlInvalid, NameInvalid, WaysConflict
+2. look at the machine: PlatformUnsupported, WheelMissing, StateDirectoryUnusable, DiskFull, MemoryShort; for a
+   container: DockerMissing, DockerSilent, DockerRemote, ImageUnknown
 3. start: PortInUse, EngineDied, EngineSlow
-4. connect: Unreachable, WrongPassword, NotOceanBase
-5. use: RightsMissing, ForeignDatabase, EngineDied, NotStarted, QueryFailed
+4. connect: Unreachable, WrongPassword, TlsRefused, NotOceanBase
+5. use: RightsMissing, ForeignDatabase, SessionDiffers, EngineDied, NotStarted, QueryFailed
 
 No text here ever holds a password, nor a URL as it was given.
 """
@@ -68,7 +69,8 @@ class UrlInvalid(EngineError):
     def __init__(self, what: str) -> None:
         super().__init__(
             f"the OceanBase server URL cannot be used: {what}",
-            "give mysql://user[@tenant[#cluster]]:password@host:port, with reserved characters percent-encoded",
+            "give mysql://user[@tenant[#cluster]]:password@host:port[?ssl_mode=...&ssl_ca=...], with reserved "
+            "characters percent-encoded",
         )
 
 
@@ -81,6 +83,66 @@ class NameInvalid(EngineError):
         super().__init__(
             f"{name!r} is no name for a test database",
             "use pch_ followed by 1 to 60 lower-case letters, digits and underscores, as in pch_run_worker",
+        )
+
+
+class WaysConflict(EngineError):
+    """Two ways to get an engine, asked for at once."""
+
+    code = "ways_conflict"
+
+    def __init__(self, url: str, image: str) -> None:
+        super().__init__(f"both {url} and {image} say where OceanBase comes from", "name a server or an image alone")
+
+
+class DockerMissing(EngineError):
+    """A machine without Docker, where a container was asked for."""
+
+    code = "docker_missing"
+
+    def __init__(self, cause: str) -> None:
+        super().__init__(
+            "there is no Docker here to start OceanBase's container",
+            "install Docker and start its daemon, or set DOCKER_HOST; without an image the embedded engine is used",
+            cause,
+        )
+
+
+class DockerSilent(EngineError):
+    """A Docker daemon that does not answer, or not this user."""
+
+    code = "docker_silent"
+
+    def __init__(self, cause: str) -> None:
+        super().__init__(
+            "Docker's daemon does not answer",
+            "start it, see that this user may use its socket, and that DOCKER_HOST is right",
+            cause,
+        )
+
+
+class DockerRemote(EngineError):
+    """A Docker daemon of another machine."""
+
+    code = "docker_remote"
+
+    def __init__(self, host: str) -> None:
+        super().__init__(
+            f"Docker's daemon runs on {host}, and containers are published on that machine's loopback alone",
+            "use a daemon of this machine, or start the engine there by hand and name it by its URL",
+        )
+
+
+class ImageUnknown(EngineError):
+    """An image that is neither on this machine nor to be pulled."""
+
+    code = "image_unknown"
+
+    def __init__(self, image: str, cause: str) -> None:
+        super().__init__(
+            f"the image {image!r} is not here and cannot be pulled",
+            "check its name and tag, log in to its registry, or build ours with docker/build.sh",
+            cause,
         )
 
 
@@ -203,6 +265,32 @@ class WrongPassword(EngineError):
         )
 
 
+class TlsRefused(EngineError):
+    """A server with which no TLS connection comes about, or whose certificate does not fit."""
+
+    code = "tls_refused"
+
+    def __init__(self, where: str, cause: str) -> None:
+        super().__init__(
+            f"no TLS connection to {where} comes about",
+            "check ssl_ca and the host's name in the certificate, or choose another ssl_mode",
+            cause,
+        )
+
+
+class SessionDiffers(EngineError):
+    """A pooled connection that is not like the first one of its pool."""
+
+    code = "session_differs"
+
+    def __init__(self, database: str, cause: str) -> None:
+        super().__init__(
+            f"a connection to database {database} is not like the first one",
+            "see whether a proxy leads to servers of several versions or settings, or global variables were changed",
+            cause,
+        )
+
+
 class RightsMissing(EngineError):
     """A user who may not do what a test run needs."""
 
@@ -211,7 +299,8 @@ class RightsMissing(EngineError):
     def __init__(self, where: str, user: str, cause: str) -> None:
         super().__init__(
             f"user {user!r} lacks a right on the server at {where}",
-            "grant the user CREATE, DROP and all table rights on databases named pch_%, and let this host connect",
+            "grant CREATE, DROP, SELECT, INSERT, UPDATE, DELETE, INDEX and REFERENCES on `pch_%`.*, and let this host "
+            "connect; `harness doctor --oceanbase-url ...` names what is missing",
             cause,
         )
 

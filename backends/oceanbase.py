@@ -9,10 +9,15 @@ from pathlib import Path
 from typing import ClassVar, Protocol, Self
 
 from backends.base import Facts, Info
-from backends.errors import EngineDied, EngineError
+from backends.errors import EngineDied, EngineError, WaysConflict
+from backends.provision import sessions
 from backends.provision.databases import Endpoint, databases_of, drop_database, make_database, session_facts
 from backends.provision.embedded import AttachedEngine, EmbeddedEngine
+from backends.provision.images import IMAGE_VARIABLE, REUSE_VARIABLE, REUSED
 from backends.provision.server import URL_VARIABLE, ServerEngine, parse_server_url
+
+_STAYS = frozenset({ServerEngine.way, REUSED})
+"""The ways whose engine outlives the run, so that its databases must go by themselves."""
 
 
 class Engine(Protocol):
@@ -20,7 +25,7 @@ class Engine(Protocol):
 
     @property
     def way(self) -> str:
-        """Embedded or server."""
+        """Embedded, container, reused container or server."""
 
     @property
     def endpoint(self) -> Endpoint:
@@ -43,21 +48,40 @@ class Engine(Protocol):
         """Describe it for another process; holds the password."""
 
 
-def choose_way(oceanbase_url: str | None) -> Engine:
-    """Choose how to get an engine: a server that was named by option or environment, else the embedded one.
+def choose_way(oceanbase_url: str | None, oceanbase_image: str | None = None, *, reuse: bool = False) -> Engine:
+    """Choose how to get an engine: a named server, else a container of a named image, else the embedded one.
 
-    Raises UrlInvalid.
+    An option is heard before the environment. Raises UrlInvalid, and WaysConflict where both are named in one place.
     """
-    if url := oceanbase_url or os.environ.get(URL_VARIABLE):
-        return ServerEngine(parse_server_url(url))
+    if oceanbase_url and oceanbase_image:
+        raise WaysConflict("--oceanbase-url", "--oceanbase-image")
+    if not (oceanbase_url or oceanbase_image):
+        oceanbase_url, oceanbase_image = os.environ.get(URL_VARIABLE), os.environ.get(IMAGE_VARIABLE)
+        if oceanbase_url and oceanbase_image:
+            raise WaysConflict(URL_VARIABLE, IMAGE_VARIABLE)
+    if oceanbase_url:
+        return ServerEngine(parse_server_url(oceanbase_url))
+    if oceanbase_image:
+        return _container(oceanbase_image, reuse or bool(os.environ.get(REUSE_VARIABLE)))
     return EmbeddedEngine()
+
+
+def _container(image: str, reuse: bool) -> Engine:
+    # testcontainers takes half a second to import, which runs without a container need not wait for.
+    from backends.provision.container_engine import ContainerEngine
+
+    return ContainerEngine(image, reuse=reuse)
 
 
 def attach_way(info: Info) -> Engine:
     """Reach the engine that another process got."""
     if info["way"] == ServerEngine.way:
         return ServerEngine.attach(info)
-    return AttachedEngine(info)
+    if info["way"] == EmbeddedEngine.way:
+        return AttachedEngine(info)
+    from backends.provision.container_engine import AttachedContainer
+
+    return AttachedContainer(info)
 
 
 class OceanBase:
@@ -73,9 +97,16 @@ class OceanBase:
         self._made: set[str] = set()
 
     @classmethod
-    def create(cls, *, oceanbase_url: str | None, run_directory: Path) -> Self:  # noqa: ARG003 (the other backend needs it)
+    def create(
+        cls,
+        *,
+        oceanbase_url: str | None,
+        run_directory: Path,  # noqa: ARG003 (the other backend needs it)
+        oceanbase_image: str | None = None,
+        reuse: bool = False,
+    ) -> Self:
         """Choose the way; an embedded engine's files lie in the state directory, not in the run's."""
-        return cls(choose_way(oceanbase_url), run=secrets.token_hex(16), owner=True)
+        return cls(choose_way(oceanbase_url, oceanbase_image, reuse=reuse), run=secrets.token_hex(16), owner=True)
 
     @classmethod
     def attach(cls, info: Info) -> Self:
@@ -92,8 +123,11 @@ class OceanBase:
         self.engine.start()
 
     def check(self) -> None:
-        """Raise EngineDied, Unreachable and the like when it no longer answers."""
+        """Raise EngineDied, Unreachable and the like when it no longer answers, SessionDiffers when it is not one."""
         self.engine.check()
+        for name in sorted(self._made):
+            if differs := sessions.difference(name):
+                raise differs
 
     def database_url(self, name: str) -> str:
         """Make an empty database registered to this run, and return its URL, which holds the password."""
@@ -101,6 +135,7 @@ class OceanBase:
             make_database(self.engine.endpoint, name, self._run)
         except EngineError as error:
             raise self._explained(error) from None
+        sessions.forget(name)
         self._made.add(name)
         return self.engine.endpoint.url(name)
 
@@ -127,13 +162,15 @@ class OceanBase:
             time_zone=told["time_zone"],
             way=self.engine.way,
             detail=f"{told['comment']}; {self.engine.detail}",
+            packet=told["packet"],
+            timeouts=told["timeouts"],
         )
 
     def stop(self) -> None:
         """Drop the databases on a server that stays, or end the engine of our own; nothing in a fork."""
         if os.getpid() != self._pid:
             return
-        if self.engine.way == ServerEngine.way:
+        if self.engine.way in _STAYS:
             self._tidy()
         self._made.clear()
         if self._owner:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import socket as sockets
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -19,9 +20,12 @@ from backends.errors import (
     NotOceanBase,
     QueryFailed,
     RightsMissing,
+    TlsRefused,
     Unreachable,
     WrongPassword,
 )
+from backends.provision.sessions import session_of
+from backends.provision.tls import Tls
 
 REGISTRY = "pch_registry"
 """The database that says which run made which; beside the others, since a system under test needs an empty one."""
@@ -31,7 +35,8 @@ _NO_REGISTRY = frozenset({ER.BAD_DB_ERROR, ER.NO_SUCH_TABLE})
 
 _CHECK_SECONDS = 10
 _CANNOT_REACH = frozenset({2002, 2003, 2006, 2013})
-_DENIED = frozenset({1044, 1142, 1227})
+DENIED = frozenset({1044, 1142, 1143, 1227})
+"""What the engine answers to somebody who may not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +49,11 @@ class Endpoint:
     """The path of a unix socket; "" means TCP."""
     host: str = "localhost"
     port: int = 0
+    """The TCP port, also where there is a unix socket, for clients that know no other way; 0 where it is not known."""
     connect_seconds: int = 10
     read_seconds: int = 60
+    tls: Tls = field(default_factory=Tls)
+    """Of no meaning to a unix socket."""
 
     @property
     def where(self) -> str:
@@ -58,7 +66,11 @@ class Endpoint:
         query = (
             {"unix_socket": self.socket}
             if self.socket
-            else {"connect_timeout": str(self.connect_seconds), "read_timeout": str(self.read_seconds)}
+            else {
+                "connect_timeout": str(self.connect_seconds),
+                "read_timeout": str(self.read_seconds),
+                **self.tls.options,
+            }
         )
         return URL.create(
             "mysql+oceanbase",
@@ -83,11 +95,13 @@ class Endpoint:
         """Turn a driver's error into ours."""
         number = error.args[0] if error.args and isinstance(error.args[0], int) else 0
         cause = f"{number} {error.args[1]}" if len(error.args) > 1 else type(error).__name__
+        if number == CR.CR_SSL_CONNECTION_ERROR or (number in _CANNOT_REACH and "certificate" in cause.lower()):
+            return TlsRefused(self.where, cause)
         if number in _CANNOT_REACH:
             return Unreachable(self.where, cause)
         if number == ER.ACCESS_DENIED_ERROR:
             return WrongPassword(self.where, self.user)
-        if number in _DENIED:
+        if number in DENIED:
             return RightsMissing(self.where, self.user, cause)
         return QueryFailed(self.where, cause)
 
@@ -104,6 +118,7 @@ class Endpoint:
             read_timeout=self.read_seconds,
             write_timeout=self.read_seconds,
             defer_connect=True,
+            **({} if self.socket else self.tls.arguments),
         )
         connection.connect(self._channel() if self.socket else None)
         return connection
@@ -127,6 +142,22 @@ def check_oceanbase(endpoint: Endpoint) -> None:
         version = str(_one(cursor, "SELECT version()")[0])
     if "OceanBase" not in version:
         raise NotOceanBase(endpoint.where, version)
+
+
+def check_writes(endpoint: Endpoint, run: str) -> None:
+    """Raise QueryFailed where a committed row is not there for the next connection; asked in a throwaway database."""
+    name = f"pch_ready_{secrets.token_hex(4)}"
+    make_database(endpoint, name, run)
+    try:
+        with endpoint.cursor() as cursor:
+            cursor.execute(f"CREATE TABLE {name}.written (number INT PRIMARY KEY)")
+            cursor.execute(f"INSERT INTO {name}.written VALUES (1489)")
+        with endpoint.cursor() as cursor:
+            cursor.execute(f"SELECT number FROM {name}.written")
+            if cursor.fetchall() != ((1489,),):
+                raise QueryFailed(endpoint.where, "a row that one connection committed is not there for the next one")
+    finally:
+        drop_database(endpoint, name, run)
 
 
 def make_database(endpoint: Endpoint, name: str, run: str) -> None:
@@ -175,22 +206,10 @@ def databases_of(endpoint: Endpoint, run: str) -> list[str]:
 
 
 def session_facts(endpoint: Endpoint) -> dict[str, str]:
-    """Return version, comment, isolation, collation, time_zone, and padding of VARBINARY, the type of identities."""
+    """Return what session_of() does, of a fresh session, and the comment to the version."""
     with endpoint.cursor() as cursor:
-        row = _one(
-            cursor,
-            "SELECT version(), @@version_comment, @@transaction_isolation, @@collation_server, @@time_zone,"
-            " CAST('abc' AS BINARY) = CAST('abc ' AS BINARY)",
-        )
-    version, comment, isolation, collation, time_zone = (str(value) for value in row[:5])
-    return {
-        "version": version,
-        "comment": comment,
-        "isolation": isolation.replace("-", " "),
-        "collation": collation,
-        "time_zone": time_zone,
-        "padding": "padded" if row[5] else "exact",
-    }
+        comment = str(_one(cursor, "SELECT @@version_comment")[0])
+        return {**session_of(cursor), "comment": comment}
 
 
 def _owner(cursor: pymysql.cursors.Cursor, name: str) -> bytes | None:

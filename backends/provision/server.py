@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import ClassVar
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from backends.base import Info
 from backends.errors import NotStarted, UrlInvalid
 from backends.provision.databases import Endpoint, check_oceanbase
+from backends.provision.tls import OPTIONS, Tls
 
 URL_VARIABLE = "POWERCONTEXT_HARNESS_OCEANBASE_URL"
 """The environment variable that names a server when no option does."""
 
 _SCHEMES = frozenset({"mysql", "mysql+pymysql", "mysql+oceanbase"})
 _DEFAULT_PORT = 2881
+_SECONDS = ("connect_timeout", "read_timeout")
 
 
 def parse_server_url(url: str) -> Endpoint:
-    """Read `mysql://user[@tenant[#cluster]]:password@host[:port]`, percent-encoded or not; the default port is 2881.
+    """Read `mysql://user[@tenant[#cluster]]:password@host[:port][?options]`, percent-encoded or not.
 
-    Raises UrlInvalid, which never repeats the URL, since it holds a password.
+    The default port is 2881, an observer's; obproxy's is 2883. Options: those of TLS (see tls.py), connect_timeout and
+    read_timeout in seconds. Raises UrlInvalid, which never repeats the URL, since it holds a password.
     """
     scheme, separator, rest = url.strip().partition("://")
     if not separator:
@@ -40,9 +45,37 @@ def parse_server_url(url: str) -> Endpoint:
         raise UrlInvalid("it names no host")
     if port == 0:
         raise UrlInvalid("its port is no number from 1 to 65535, or its host is malformed")
-    if parts.path.strip("/") or parts.query or parts.fragment:
-        raise UrlInvalid("it names a database or options; the run makes databases of its own")
-    return Endpoint(user=unquote(user), password=unquote(password), host=host, port=port or _DEFAULT_PORT)
+    if parts.path.strip("/") or parts.fragment:
+        raise UrlInvalid("it names a database; the run makes databases of its own")
+    return _endpoint(unquote(user), unquote(password), host, port or _DEFAULT_PORT, _options(parts.query))
+
+
+def _options(query: str) -> dict[str, str]:
+    known = (*OPTIONS, *_SECONDS, "charset")
+    options: dict[str, str] = {}
+    for name, value in parse_qsl(query, keep_blank_values=True):
+        # MySQL's own clients write ssl-mode.
+        name = name.replace("-", "_")
+        if name not in known:
+            raise UrlInvalid(f"its option {name!r} is not one of {', '.join(known)}")
+        if name in options:
+            raise UrlInvalid(f"its option {name!r} is there twice")
+        options[name] = value
+    if options.pop("charset", "utf8mb4") != "utf8mb4":
+        raise UrlInvalid("its charset is not utf8mb4")
+    for name in _SECONDS:
+        if name in options and not (options[name].isascii() and options[name].isdigit() and int(options[name]) > 0):
+            raise UrlInvalid(f"its {name} is no positive number of seconds")
+    return options
+
+
+def _endpoint(user: str, password: str, host: str, port: int, options: Mapping[str, str]) -> Endpoint:
+    there = Endpoint(user=user, password=password, host=host, port=port, tls=Tls.of(options))
+    return replace(
+        there,
+        connect_seconds=int(options.get("connect_timeout", there.connect_seconds)),
+        read_seconds=int(options.get("read_timeout", there.read_seconds)),
+    )
 
 
 class ServerEngine:
@@ -67,7 +100,7 @@ class ServerEngine:
         return self._endpoint.where
 
     def start(self) -> None:
-        """See that an OceanBase answers. Raises Unreachable, WrongPassword, RightsMissing, NotOceanBase."""
+        """See that an OceanBase answers. Raises Unreachable, WrongPassword, TlsRefused, RightsMissing, NotOceanBase."""
         if not self._started:
             check_oceanbase(self._endpoint)
             self._started = True
@@ -83,11 +116,24 @@ class ServerEngine:
     def info(self) -> Info:
         """Describe the server for a worker; holds the password."""
         there = self.endpoint
-        return {"host": there.host, "port": str(there.port), "user": there.user, "password": there.password}
+        options = {"connect_timeout": str(there.connect_seconds), "read_timeout": str(there.read_seconds)}
+        return {
+            "host": there.host,
+            "port": str(there.port),
+            "user": there.user,
+            "password": there.password,
+            "options": urlencode(options | there.tls.options),
+        }
 
     @classmethod
     def attach(cls, info: Info) -> ServerEngine:
         """Reach the server that another process found to be good."""
-        engine = cls(Endpoint(user=info["user"], password=info["password"], host=info["host"], port=int(info["port"])))
+        engine = cls(endpoint_of(info))
         engine._started = True
         return engine
+
+
+def endpoint_of(info: Info) -> Endpoint:
+    """Return the endpoint that info() of a server describes."""
+    options = dict(parse_qsl(info["options"]))
+    return _endpoint(info["user"], info["password"], info["host"], int(info["port"]), options)
