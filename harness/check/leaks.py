@@ -39,7 +39,7 @@ def check_leaks(prepared: Prepared) -> Iterator[Failure]:
     It may hold texts of the Scopes read, of the selected families, that recall may see: no others, and in an error
     none. A part counts when no text that may be shown, no id, no word of the contract and not the request holds it.
     """
-    places = [("response", _said(prepared)), ("headers", "\n".join(f"{n}\n{v}" for n, v in prepared.answer.headers))]
+    places = [("response", _said(prepared)), ("headers", "\n".join(v for _, v in prepared.answer.headers))]
     if prepared.log:
         places.append(("log", prepared.log))
     for region, said in places:

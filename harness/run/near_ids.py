@@ -42,9 +42,10 @@ def ask_by_near_ids(
         yield None
         if cited is not None and _whole(cited).scope_id == scope_id:
             answer = target.read(_in_scope(cited, near), token=asking.token)
-            if answer.status not in (403, 404):
-                message = f"an exact read by a {told}: expected 403 or 404, got {answer.status}"
-                yield Failure("near-id", "status", "403 or 404", str(answer.status), message)
+            # One that is refused as no id at all gives nothing away either.
+            if answer.status not in (403, 404, 422):
+                message = f"an exact read by a {told}: expected 403, 404 or 422, got {answer.status}"
+                yield Failure("near-id", "status", "403, 404 or 422", str(answer.status), message)
             yield None
 
 

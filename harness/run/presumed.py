@@ -17,6 +17,7 @@ from harness.run.result import MORE, Candidates
 from harness.scenario.model import RuntimeSpec
 from harness.target.base import Style
 from harness.target.ids import Ids
+from runtime.artifacts import Citation, EntryAddress
 
 PRESUMING = frozenset(("status", "sections", "ranks", "truncated", "bytes", "content", "contains", "absent", "same-as"))
 """Kinds of failures that may come from other ids or another order alone."""
@@ -36,6 +37,8 @@ def presuming(
     None where anything else is wrong with the answer.
     """
     kinds = sorted({failure.kind for failure in written})
+    # Turns out of order are told by themselves; what the scenario lists is out of order for the same reason.
+    always = [failure for failure in always if failure.kind != "turns"]
     if (
         own is None
         or prepared.asked is None
@@ -57,10 +60,16 @@ def presuming(
 def citations_by_family(order: Order, ids: Ids) -> Candidates:
     """Return what each family's recall offered, in its order, with the scenario's ids; "?" for one not known."""
     return {
-        family: tuple("?" if citation is None else ids.named(str(citation)) for citation in candidates.citations)
+        family: tuple("?" if citation is None else ids.named(_short(citation)) for citation in candidates.citations)
         + ((MORE,) if candidates.more else ())
         for family, candidates in order.items()
     }
+
+
+def _short(citation: Citation) -> str:
+    if isinstance(citation, EntryAddress):
+        return f"{citation.memory.scope_id}/{citation.entry_id}@{citation.entry_version_id}"
+    return f"{citation.scope_id}/{citation.artifact_id}#{citation.revision}"
 
 
 def _finds_the_same(prepared: Prepared, own: Order, runtime: RuntimeSpec, style: Style) -> bool:
