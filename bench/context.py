@@ -33,6 +33,8 @@ class Sizes:
     collections: int = 3
     whole_runs: int = 1
     whole_run: str = "scenarios"
+    released_memories: int = 50
+    """Of each Scope, beside a released PowerContext."""
     load_requests: int = 2_000
     """Of each number of clients."""
     memory_requests: int = 100_000
@@ -50,6 +52,7 @@ QUICK = Sizes(
     collected=20,
     collections=1,
     whole_run="scenarios/empty",
+    released_memories=5,
     load_requests=120,
     memory_requests=600,
 )
@@ -67,7 +70,8 @@ class Bench:
         self.engines: dict[str, dict[str, str]] = {}
         """The facts of the engines that were used."""
         self._started: dict[str, Backend] = {}
-        self._directory = Path(tempfile.mkdtemp(prefix="powercontext-bench-"))
+        self.directory = Path(tempfile.mkdtemp(prefix="powercontext-bench-"))
+        """What is this run's alone, and removed at its end."""
 
     def __enter__(self) -> Self:
         return self
@@ -75,7 +79,7 @@ class Bench:
     def __exit__(self, *_: object) -> None:
         for engine in self._started.values():
             engine.stop()
-        shutil.rmtree(self._directory, ignore_errors=True)
+        shutil.rmtree(self.directory, ignore_errors=True)
 
     @contextmanager
     def targets(self, purpose: str) -> Iterator[dict[str, ReferenceTarget]]:
@@ -84,7 +88,7 @@ class Bench:
         targets: dict[str, ReferenceTarget] = {}
         try:
             for name in self.backends:
-                targets[name] = ReferenceTarget(name, self._engine(name).database_url(database))
+                targets[name] = ReferenceTarget(name, self.engine(name).database_url(database))
             yield targets
         finally:
             for name, target in targets.items():
@@ -98,15 +102,16 @@ class Bench:
         urls: dict[str, str] = {}
         try:
             for name in self.backends:
-                urls[name] = self._engine(name).database_url(database)
+                urls[name] = self.engine(name).database_url(database)
             yield urls
         finally:
             for name in urls:
                 self._started[name].drop(database)
 
-    def _engine(self, name: str) -> Backend:
+    def engine(self, name: str) -> Backend:
+        """Return a backend's engine, started at first need; raises EngineError."""
         if name not in self._started:
-            engine = create(name, oceanbase_url=self.oceanbase_url, run_directory=self._directory)
+            engine = create(name, oceanbase_url=self.oceanbase_url, run_directory=self.directory)
             # Known before it starts, so that one that is interrupted meanwhile is stopped too.
             self._started[name] = engine
             engine.start()

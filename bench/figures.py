@@ -9,9 +9,16 @@ from typing import Any, Literal, Self
 
 Unit = Literal["ms", "s", "MB", "1/s"]
 
+RUNTIME = "runtime"
+"""The system that others are compared with."""
+
 
 class BenchFailed(Exception):
     """A measure that could not be taken, or whose answers were not those that it was about."""
+
+
+class LeftOut(Exception):
+    """A measure that needs what is not there: one sentence that says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +52,8 @@ class Figure:
     spread: Spread
     bound: float | None = None
     note: str = ""
+    system: str | None = None
+    """Which of several systems was measured, where they are compared."""
 
     @property
     def met(self) -> bool | None:
@@ -62,19 +71,21 @@ class Figure:
     def serializable(self) -> dict[str, Any]:
         """Return it as plain values."""
         spread = {name: round(value, 4) for name, value in asdict(self.spread).items()}
-        named = {"measure": self.measure, "case": self.case, "backend": self.backend, "unit": self.unit}
-        return {**named, **spread, "bound": self.bound, "met": self.met, "note": self.note}
+        named = {"measure": self.measure, "case": self.case, "system": self.system, "backend": self.backend}
+        return {**named, "unit": self.unit, **spread, "bound": self.bound, "met": self.met, "note": self.note}
 
 
 def ratios(figures: Iterable[Figure]) -> dict[str, float]:
-    """Return the medians' ratios between backends, and of the large Scope's to the small one's."""
-    medians = {(figure.measure, figure.case, figure.backend): figure.spread.median for figure in figures}
+    """Return ratios of medians: between backends, to the runtime where systems are compared, and of the large Scope."""
+    medians = {(one.measure, one.case, one.system, one.backend): one.spread.median for one in figures}
     found: dict[str, float] = {}
-    for (measure, case, backend), median in medians.items():
-        if backend == "oceanbase" and medians.get((measure, case, "sqlite")):
-            found[f"{measure} {case}: oceanbase / sqlite"] = median / medians[measure, case, "sqlite"]
+    for (measure, case, system, backend), median in medians.items():
+        if system is None and backend == "oceanbase" and (other := medians.get((measure, case, None, "sqlite"))):
+            found[f"{measure} {case}: oceanbase / sqlite"] = median / other
+        if system not in (None, RUNTIME) and (other := medians.get((measure, case, RUNTIME, backend))):
+            found[f"{measure} {case} on {backend}: {system} / {RUNTIME}"] = median / other
     for backend in ("sqlite", "oceanbase"):
-        small, large = medians.get(("prepare", "{}", backend)), medians.get(("large", "3 words", backend))
+        small, large = medians.get(("prepare", "{}", None, backend)), medians.get(("large", "3 words", None, backend))
         if small and large:
             found[f"{backend}: large 3 words / prepare {{}}"] = large / small
     return {name: round(value, 3) for name, value in found.items()}

@@ -12,7 +12,7 @@ from bench.corpus import CURRENT, Corpus
 from bench.figures import BenchFailed, Figure, Spread
 from bench.prepare import ASSEMBLIES, BOUNDS, Case, ask
 from harness.scenario.model import RuntimeSpec
-from harness.target.base import Target
+from harness.target.base import Refused, Target
 
 FACTOR = 3
 """How many times the bound of the small Scopes a bounded query may take."""
@@ -63,7 +63,7 @@ def _load(bench: Bench, targets: Mapping[str, Target]) -> Iterator[Figure]:
         revision = bench.corpus.memories(CURRENT, first, min(sizes.entries_a_revision, sizes.large_entries - first))
         for name in turns(tuple(targets), number):
             started = time.perf_counter()
-            if targets[name].apply([revision]) is not None:
+            if isinstance(targets[name].apply([revision]), Refused):
                 raise BenchFailed(f"{name} refused a revision of the large Scope")
             spent[name].append(time.perf_counter() - started)
     for name, seconds in spent.items():

@@ -49,13 +49,14 @@ def write(path: Path, result: Mapping[str, Any]) -> None:
 
 def lines(figures: Sequence[Figure]) -> Iterator[str]:
     """Yield the table and the ratios; times and memory are min / median / max."""
-    rows = [["measure", "case", "backend", "n", "min", "median", "max", "unit", "bound", "verdict", "note"]]
+    rows = [["measure", "case", "system", "backend", "n", "min", "median", "max", "unit", "bound", "verdict", "note"]]
     for figure in figures:
         spread = figure.spread
         rows.append(
             [
                 figure.measure,
                 figure.case,
+                figure.system or "",
                 figure.backend or "",
                 str(spread.n),
                 *(_short(value) for value in (spread.minimum, spread.median, spread.maximum)),
@@ -65,7 +66,7 @@ def lines(figures: Sequence[Figure]) -> Iterator[str]:
                 figure.note,
             ]
         )
-    yield from _columns(rows, right=range(3, 7))
+    yield from _columns(rows, right=range(4, 8))
     yield ""
     yield from _columns([["ratio of medians", ""], *([name, _short(value)] for name, value in ratios(figures).items())])
 

@@ -60,7 +60,9 @@ class _Script:
         self._ids = Ids()
         self._parts: list[Command | str] = []
         self._server = StandIn()
-        self._seeding = Seeding(self._send, release, self._ids, administrators_only=False)
+        self._is_open = scenario.runtime.access == "disabled"
+        # Where access control is off, nobody has to be granted anything.
+        self._seeding = Seeding(self._send, release, self._ids, administrators_only=self._is_open)
         self._writing = seeded(scenario)
         self._is_shown = False
         """Whether what is sent now is what the script is about."""
@@ -170,7 +172,8 @@ class _Script:
             for caller, variable in tokens.items()
         )
         yield "#!/usr/bin/env bash"
-        yield f"# BASE: the server's URL; {ADMIN}: the administrator's token{told}."
+        off = ", its access control off (tokens may be anything)" if self._is_open else ""
+        yield f"# BASE: the server's URL{off}; {ADMIN}: the administrator's token{told}."
         yield "set -euo pipefail"
         yield " ".join((":", *(f'"${{{name}:?}}"' for name in ("BASE", ADMIN, *tokens.values()))))
         yield from SHOW.split("\n")

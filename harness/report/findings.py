@@ -62,7 +62,7 @@ def _issue(ledger: Ledger, entries: Sequence[Entry], target: str | None) -> Iter
 def _script(ledger: Ledger, entry: Entry, version: str) -> Iterator[str]:
     scenario = load(ledger.scenario_path(entry)).scenario
     release = number(version)
-    missing = lacking(scenario, Abilities(release, can_restart=True, only_one=False))
+    missing = lacking(scenario, Abilities(release, can_restart=True, only_one=False, can_open=True))
     if missing is not None:
         yield f"By curl it cannot be shown on {version}: the scenario {missing}."
         return
