@@ -10,12 +10,13 @@ BIN := $(ENVIRONMENT)/bin
 INSTALLED := $(ENVIRONMENT)/installed
 SOURCES := runtime backends harness bench tests
 
-.PHONY: help install backend-test powercontext powercontext-test findings test faults soak fuzz check explore mutants bench format lock clean
+.PHONY: help install backend-test powercontext powercontext-test released-test findings test faults soak fuzz check explore mutants bench format lock clean
 
 help:
 	@echo "make backend-test   run every scenario on SQLite and OceanBase"
 	@echo "make powercontext   install a released PowerContext to be a target: VERSION=1.4.1"
 	@echo "make powercontext-test  every scenario on released servers, both engines: VERSIONS=\"1.2.0 1.4.1\""
+	@echo "make released-test  the harness's own tests that need released servers"
 	@echo "make findings       what released servers do otherwise than the RFC, to be filed"
 	@echo "make test           the tests of runtime, backends and harness, without the slow faults"
 	@echo "make faults         break engines and the ways to them in every known way, and count what is lost"
@@ -63,6 +64,10 @@ powercontext: $(INSTALLED)
 powercontext-test: $(INSTALLED)
 	@$(BIN)/harness powercontext $(VERSIONS)
 	@$(BIN)/harness run scenarios --twins trailing_blank $(foreach version,$(VERSIONS),--target powercontext==$(version))
+
+released-test: $(INSTALLED)
+	@$(BIN)/harness powercontext 1.2.0 1.4.1
+	@$(BIN)/python -m pytest -q -m released tests
 
 findings: $(INSTALLED)
 	@$(BIN)/harness findings
