@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from itertools import count
 
@@ -15,6 +16,15 @@ from harness.target.reference import ReferenceTarget
 from runtime.storage import Storage, open_storage
 
 ENGINES = ("sqlite", "oceanbase")
+
+
+class Secret(str):
+    """A text whose password a failing test must not print."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return repr(re.sub(r"(?<=:)[^:@/]*(?=@)", "***", self))
 
 
 class Databases:
@@ -40,7 +50,7 @@ class Databases:
     def shared(self, name: str) -> tuple[str, Storage]:
         """Return the URL and the storage of the database that all tests of this worker use in turn."""
         if name not in self._shared:
-            url = self.engine(name).database_url(f"{self._prefix}_tests")
+            url = Secret(self.engine(name).database_url(f"{self._prefix}_tests"))
             storage = open_storage(url)
             storage.prepare()
             self._shared[name] = (url, storage)
@@ -56,7 +66,7 @@ class Databases:
         """Make an empty database; returns its URL and how to drop it."""
         database = f"{self._prefix}_fresh{next(self._numbers)}"
         engine = self.engine(name)
-        return engine.database_url(database), lambda: engine.drop(database)
+        return Secret(engine.database_url(database)), lambda: engine.drop(database)
 
     def close(self) -> None:
         """Let go of everything that is shared."""
