@@ -10,7 +10,7 @@ BIN := $(ENVIRONMENT)/bin
 INSTALLED := $(ENVIRONMENT)/installed
 SOURCES := runtime backends harness bench tests
 
-.PHONY: help install backend-test powercontext powercontext-test released-test findings test faults soak fuzz check explore mutants bench format lock clean
+.PHONY: help install backend-test powercontext powercontext-test released-test findings report-test test faults soak fuzz check explore mutants bench format lock clean
 
 help:
 	@echo "make backend-test   run every scenario on SQLite and OceanBase"
@@ -20,6 +20,7 @@ help:
 	@echo "make findings       what released servers do otherwise than the RFC, to be filed"
 	@echo "make test           the tests of runtime, backends and harness, without the slow faults"
 	@echo "make faults         break engines and the ways to them in every known way, and count what is lost"
+	@echo "make report-test    the HTML report in a real Chromium (Debian's package chromium)"
 	@echo "make docker-test    build the images, run the scenarios and the tests that need Docker"
 	@echo "make soak           readers and writers at once on both engines, SOAK_SECONDS=300 each"
 	@echo "make fuzz           requests and scenario files of any kind, FUZZ_SECONDS=300 for each surface"
@@ -71,6 +72,10 @@ released-test: $(INSTALLED)
 
 findings: $(INSTALLED)
 	@$(BIN)/harness findings
+
+report-test: $(INSTALLED)
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || { echo "chromium is missing: install Debian's package chromium" >&2; exit 2; }
+	@$(BIN)/python -m pytest -q tests/harness/test_report.py
 
 docker-test: $(INSTALLED)
 	@docker/test.sh

@@ -29,7 +29,7 @@ class Facts:
     time_zone: str
     """The session's default before runtime sets its own."""
     way: str
-    """How the engine was got: file, embedded, container, reused container or server."""
+    """How the engine was got: file, embedded, kept warm, container, reused container or server."""
     detail: str
     packet: str = ""
     """The largest packet, "" where there is no such bound."""

@@ -15,8 +15,9 @@ from backends.provision.databases import Endpoint, databases_of, drop_database, 
 from backends.provision.embedded import AttachedEngine, EmbeddedEngine
 from backends.provision.images import IMAGE_VARIABLE, REUSE_VARIABLE, REUSED
 from backends.provision.server import URL_VARIABLE, ServerEngine, parse_server_url
+from backends.provision.warm import WarmEngine, warm_engine
 
-_STAYS = frozenset({ServerEngine.way, REUSED})
+_STAYS = frozenset({ServerEngine.way, REUSED, WarmEngine.way})
 """The ways whose engine outlives the run, so that its databases must go by themselves."""
 
 
@@ -25,7 +26,7 @@ class Engine(Protocol):
 
     @property
     def way(self) -> str:
-        """Embedded, container, reused container or server."""
+        """Embedded, kept warm, container, reused container or server."""
 
     @property
     def endpoint(self) -> Endpoint:
@@ -51,6 +52,8 @@ class Engine(Protocol):
 def choose_way(oceanbase_url: str | None, oceanbase_image: str | None = None, *, reuse: bool = False) -> Engine:
     """Choose how to get an engine: a named server, else a container of a named image, else the embedded one.
 
+    The embedded one is the engine that is kept warm where there is one and runs may use it.
+
     An option is heard before the environment. Raises UrlInvalid, and WaysConflict where both are named in one place.
     """
     if oceanbase_url and oceanbase_image:
@@ -63,7 +66,7 @@ def choose_way(oceanbase_url: str | None, oceanbase_image: str | None = None, *,
         return ServerEngine(parse_server_url(oceanbase_url))
     if oceanbase_image:
         return _container(oceanbase_image, reuse or bool(os.environ.get(REUSE_VARIABLE)))
-    return EmbeddedEngine()
+    return warm_engine() or EmbeddedEngine()
 
 
 def _container(image: str, reuse: bool) -> Engine:
@@ -79,6 +82,8 @@ def attach_way(info: Info) -> Engine:
         return ServerEngine.attach(info)
     if info["way"] == EmbeddedEngine.way:
         return AttachedEngine(info)
+    if info["way"] == WarmEngine.way:
+        return WarmEngine(info)
     from backends.provision.container_engine import AttachedContainer
 
     return AttachedContainer(info)
@@ -95,6 +100,8 @@ class OceanBase:
         self._owner = owner
         self._pid = os.getpid()
         self._made: set[str] = set()
+        self._lent: dict[str, str] = {}
+        """By the name that was asked for, the database of the warm engine that stands for it."""
 
     @classmethod
     def create(
@@ -125,7 +132,7 @@ class OceanBase:
     def check(self) -> None:
         """Raise EngineDied, Unreachable and the like when it no longer answers, SessionDiffers when it is not one."""
         self.engine.check()
-        for name in sorted(self._made):
+        for name in sorted({*self._made, *self._lent.values()}):
             if differs := sessions.difference(name):
                 raise differs
 
@@ -139,8 +146,21 @@ class OceanBase:
         self._made.add(name)
         return self.engine.endpoint.url(name)
 
+    def prepared_url(self, name: str) -> str:
+        """Return the URL of a database without rows that may have the runtime's tables already, else of an empty one.
+
+        The engine that is kept warm has some waiting; `drop` lets go of either.
+        """
+        if isinstance(self.engine, WarmEngine) and (spare := self.engine.take_spare(self._run)) is not None:
+            self._lent[name] = spare
+            return self.engine.endpoint.url(spare)
+        return self.database_url(name)
+
     def drop(self, name: str) -> None:
         """Drop a database that this run made. Raises ForeignDatabase for any other."""
+        if name in self._lent and isinstance(self.engine, WarmEngine):
+            self.engine.leave(self._lent.pop(name), self._run)
+            return
         try:
             drop_database(self.engine.endpoint, name, self._run)
         except EngineError as error:

@@ -1,11 +1,11 @@
-"""The command line: run, sweep, lint, schema, new, doctor; others are in cli_*.py."""
+"""The command line: run, sweep, schema, doctor; others are in cli_*.py."""
 
 from __future__ import annotations
 
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
@@ -13,16 +13,26 @@ from typing import Annotated
 import pytest
 import typer
 
+from backends.provision.warm import used_by_default
+from harness.cli_compare import compare
+from harness.cli_engine import engine, watch
+from harness.cli_explain import explain
 from harness.cli_explore import explore, known_backends, shrink
 from harness.cli_findings import findings
+from harness.cli_import import anonymize_scenario, import_report
 from harness.cli_powercontext import powercontext
+from harness.cli_report import report
+from harness.cli_repro import kept, repro
+from harness.cli_write import accept, fmt, lint, new
 from harness.doctor import examine
 from harness.errors import HarnessError, UnknownNames
-from harness.plugin import LEDGER, RUN, SUFFIXES
+from harness.plugin import RUN
+from harness.report.results import DEFAULT as RESULTS
+from harness.report.results import SCHEMA as RESULTS_SCHEMA
+from harness.scenario.files import exists, scenario_files
 from harness.scenario.loader import load
-from harness.scenario.schema import PATH as SCHEMA
 from harness.scenario.schema import text as schema_text
-from harness.scenario.template import template
+from harness.scenario.schema import write_beside
 from harness.target import TARGETS
 
 FAILED = 1
@@ -47,7 +57,8 @@ app = typer.Typer(
 def main() -> None:
     """Run the command line; a mistake of the user's is told in a sentence."""
     try:
-        app()
+        with used_by_default():
+            app()
     except HarnessError as error:
         print(error, file=sys.stderr)
         sys.exit(MISUSE)
@@ -58,8 +69,9 @@ def run(context: typer.Context) -> None:
     """Run scenario files or folders on every backend (default: the folder scenarios).
 
     Options: --backend NAME (repeatable), --target NAME, --oceanbase-url URL, --oceanbase-image IMAGE [--reuse],
-    --twins all or KINDS, --shuffle SEED, --sweep budget; of pytest's for instance -k WORDS, -m TAG, -x, --lf,
-    -n 4 (default: all cores), --junitxml FILE.
+    --twins all or KINDS, --shuffle SEED, --sweep budget, --results FILE (default: results/run.json), --junit FILE,
+    --shard I/N (one of N parts of the scenarios, for several machines), --keep (leave the databases of failing cases);
+    of pytest's for instance -k WORDS, -m TAG, -x, --lf, -n 4 (default: all cores), --junitxml FILE.
 
     Exit code: 0 all passed, 1 a scenario failed, 2 misuse, an unreadable scenario or a missing engine, 130 interrupted.
     """
@@ -92,6 +104,8 @@ def run_pytest(arguments: Sequence[str]) -> int:
         defaults.append(FOLDER)
     if reading.is_worth_spreading:
         defaults += ["-n", "auto"]
+    if reading.config.getoption("--results") is None and _can_be_written(RESULTS):
+        defaults += ["--results", str(RESULTS)]
     _refuse_unknown_tags(reading.config, FOLDER if reading.names_no_path else None)
     witness = _Witness()
     code = pytest.main([*defaults, *arguments], plugins=[witness])
@@ -107,7 +121,7 @@ def _refuse_unknown_tags(config: pytest.Config, folder: str | None) -> None:
         return
     words = [folder] if folder is not None else [word.split("::")[0] for word in config.args]
     known: set[str] = {line.partition(":")[0].partition("(")[0] for line in config.getini("markers")}
-    for file in _files([path for path in map(Path, words) if _exists(path)]):
+    for file in scenario_files([path for path in map(Path, words) if exists(path)]):
         # A file that cannot be read is told by the run itself.
         with suppress(HarnessError):
             known.update(load(file).scenario.tags)
@@ -158,7 +172,7 @@ class _Reading:
         if any(name not in TARGETS for name in self.config.getoption("--target") or ()):
             return False
         paths = [Path(FOLDER)] if self.names_no_path else [Path(word.split("::")[0]) for word in self.config.args]
-        return sum(1 for path in paths if _exists(path) for _ in _files([path])) >= MANY_FILES
+        return sum(1 for path in paths if exists(path) for _ in scenario_files([path])) >= MANY_FILES
 
 
 class _Witness:
@@ -186,53 +200,33 @@ def sweep(context: typer.Context) -> None:
 
 app.command()(explore)
 app.command()(shrink)
+app.add_typer(engine)
+app.command()(watch)
+app.command()(explain)
+app.command()(fmt)
+app.command()(accept)
+app.command()(new)
+app.command()(lint)
 app.command()(findings)
 app.command()(powercontext)
+app.command("import")(import_report)
+app.command("anonymize")(anonymize_scenario)
+app.command()(repro)
+app.command()(kept)
+app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(compare)
+app.command()(report)
 
 
 @app.command()
-def lint(
-    paths: Annotated[list[Path] | None, typer.Argument(help="files or folders; default: scenarios")] = None,
+def schema(
+    results: Annotated[bool, typer.Option("--results", help="that of results files instead")] = False,
+    write: Annotated[bool, typer.Option("--write", help="write it into the folder scenarios, for editors")] = False,
 ) -> None:
-    """Read scenario files, and say with file, line and column what is wrong with them."""
-    files = list(_files(paths or [Path(FOLDER)]))
-    if not files:
-        raise HarnessError("nothing_to_lint", "there is no scenario file there", hint="name a .yaml file or a folder")
-    refused = 0
-    for file in files:
-        try:
-            load(file)
-        except HarnessError as error:
-            refused += 1
-            print(error)
-    print(f"{len(files)} files, {refused} refused")
-    raise typer.Exit(MISUSE if refused else 0)
-
-
-@app.command()
-def schema() -> None:
-    """Print the JSON Schema of scenario files, for editors."""
-    print(schema_text(), end="")
-
-
-@app.command()
-def new(name: Annotated[str, typer.Argument(help="a name, or a path below scenarios")]) -> None:
-    """Write a scenario that runs, to start from."""
-    path = Path(name if name.endswith(SUFFIXES) else f"{name}.yaml")
-    if not path.name.rpartition(".")[0].strip(".") or not path.name.isprintable():
-        raise HarnessError("unusable_name", f"{name!r} is no name for a scenario", hint="use words: `my_first_one`")
-    if not path.is_absolute() and path.parts[0] != FOLDER:
-        path = FOLDER / path
-    text = template(path, schema=_schema_for(path))
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-    except OSError as error:
-        if _exists(path):
-            raise HarnessError("file_exists", f"{path} exists already", hint="choose another name") from None
-        raise HarnessError("unwritable", f"{path} cannot be written", cause=error.strerror) from None
-    print(f"{path}\nrun it: harness run {path}")
+    """Print the JSON Schema of scenario files, for editors, or that of results files."""
+    if write:
+        print(write_beside(FOLDER))
+        return
+    print(RESULTS_SCHEMA.read_text("utf-8") if results else schema_text(), end="")
 
 
 @app.command()
@@ -250,25 +244,7 @@ def doctor(
     raise typer.Exit(MISUSE if unwell else 0)
 
 
-def _files(paths: Sequence[Path]) -> Iterator[Path]:
-    for path in paths:
-        if not _exists(path):
-            raise HarnessError("no_such_file", f"{path} does not exist")
-        if path.is_dir():
-            yield from sorted(file for file in path.rglob("*") if file.suffix in SUFFIXES and file.name != LEDGER)
-        else:
-            yield path
-
-
-def _exists(path: Path) -> bool:
-    try:
-        return path.exists()
-    except OSError:
-        # A name that is longer than the file system allows.
-        return False
-
-
-def _schema_for(path: Path) -> str:
-    """Return the schema's place relative to a new file, where both lie in one tree."""
-    relative = os.path.relpath(SCHEMA, path.absolute().parent)
-    return Path(relative).as_posix()
+def _can_be_written(path: Path) -> bool:
+    """Say whether a file that nobody asked for can be written: a run in a folder that is read-only goes on without."""
+    nearest = next(place for place in (path.absolute(), *path.absolute().parents) if exists(place))
+    return os.access(nearest, os.W_OK) and not path.is_dir()

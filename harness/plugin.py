@@ -23,8 +23,13 @@ from backends import BACKENDS, Backend, EngineError, attach, create
 from backends.errors import NotStarted
 from harness.errors import HarnessError, UnknownNames
 from harness.explore.variants import ALL_TWINS
+from harness.report.progress import Progress, has_live_line
+from harness.report.recording import Recorder, record
+from harness.report.results import case_of, scenario_of, titles
+from harness.report.sharding import Shard, read_shard
 from harness.report.tally import entry, faults
-from harness.report.terminal import failure_lines, fault_lines, summary_lines
+from harness.report.terminal import failure_lines, fault_lines, repeat_command, summary_lines, without_password
+from harness.run.keeping import NotKept, keep
 from harness.run.ledger_file import check_steps, load_ledger
 from harness.run.result import Outcome
 from harness.run.session import Session
@@ -59,6 +64,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help=f"run again with near-identical twins, `all` or some of {','.join(ALL_TWINS)}",
     )
     group.addoption("--shuffle", metavar="SEED", help="run again with the rows seeded in an order drawn by this seed")
+    group.addoption(
+        "--keep", action="store_true", help="leave the database of each failing case, and tell how to open it"
+    )
+    group.addoption("--results", metavar="FILE", help="write what was found as JSON (docs/results.md)")
+    group.addoption("--junit", metavar="FILE", help="write JUnit's XML with a case for each step")
+    group.addoption("--shard", metavar="I/N", help="run the I-th of N parts of the scenarios, by a hash of their paths")
     group.addoption("--sweep", choices=["budget"], help="ask every prepare again at each budget that matters")
     parser.addini("scenarios", "folders whose YAML files are scenarios", type="args", default=["scenarios"])
 
@@ -74,6 +85,7 @@ class Run:
         targets = list(dict.fromkeys(config.getoption("--target") or [ReferenceTarget.name]))
         _refuse_unknown(backend=(self.backends, BACKENDS), target=(unknown_targets(targets), known_targets()))
         self.entries: list[dict[str, Any]] = []
+        self.shard: Shard | None = read_shard(config.getoption("--shard"))
         self.tags: set[str] = set()
         """The tags of the scenarios so far, each known to pytest as a marker."""
         self.unreadable: set[str] = set()
@@ -125,13 +137,14 @@ class Run:
                 self.engines,
                 names=system.backends or self.backends,
                 target=system,
-                database=database,
+                # Two in-tree systems on one engine must not empty each other's database.
+                database=database if place == 0 else f"{database}_{place}",
                 missing=self.missing | ({} if worker is None else worker["harness_unshared"][name]),
                 twins=_twins(config.getoption("--twins")),
                 shuffle=config.getoption("--shuffle"),
                 ledger=self.ledger,
             )
-            for name, system in self.systems.items()
+            for place, (name, system) in enumerate(self.systems.items())
         }
 
     def start_engines(self) -> dict[str, dict[str, str]]:
@@ -164,6 +177,9 @@ class Run:
 
     def cause(self, backend: str, told: str) -> str:
         """Return why a backend failed: its owner knows more of an engine's end than a worker does."""
+        if backend not in self.engines:
+            # Somebody else's.
+            return told
         try:
             self.engines[backend].check()
         except NotStarted:
@@ -184,6 +200,14 @@ class Run:
         for system in self.systems.values():
             told |= {f"{system.name} on {backend}": way for backend, way in system.ways().items()}
         return told
+
+    def ending(self) -> dict[str, Any]:
+        """Return what is known of a run at its end, for its results file."""
+        told = [
+            {"target": target, "backend": backend, "verdict": verdict, "cause": self.cause(backend, cause)}
+            for (target, backend, verdict), cause in faults(self.entries).items()
+        ]
+        return {"facts": self.facts(), "faults": told, "unreadable": sorted(self.unreadable)}
 
     def close(self) -> None:
         """Drop the databases; the controller also stops the servers and engines, and removes the files."""
@@ -217,6 +241,11 @@ def _refuse_unknown(**asked: tuple[Iterable[str], Iterable[str]]) -> None:
         raise pytest.UsageError("\n".join(told))
 
 
+def _shown(path: Path, config: pytest.Config) -> str:
+    """Return a file's path as the user would write it."""
+    return Path(os.path.relpath(path, config.invocation_params.dir)).as_posix()
+
+
 def _scenario_folders(config: pytest.Config) -> list[Path]:
     return [config.rootpath / folder for folder in config.getini("scenarios")]
 
@@ -233,10 +262,44 @@ def pytest_configure(config: pytest.Config) -> None:
     config.option.continue_on_collection_errors = True
     try:
         run = Run(config)
+        if _is_recorded(config) and not run.is_worker:
+            config.pluginmanager.register(_recorder(config, run), "harness-recorder")
     except (EngineError, HarnessError) as error:
         raise pytest.UsageError(str(error)) from None
     config.stash[RUN] = run
     config.pluginmanager.register(Reporter(run), "harness-reporter")
+
+
+def _is_recorded(config: pytest.Config) -> bool:
+    return bool(config.getoption("--results") or config.getoption("--junit"))
+
+
+def _recorder(config: pytest.Config, run: Run) -> Recorder:
+    folder = config.invocation_params.dir
+    results, junit = config.getoption("--results"), config.getoption("--junit")
+    return Recorder(
+        folder / results if results else None,
+        junit_path=folder / junit if junit else None,
+        started_in=folder,
+        run_id=run.name,
+        columns=run.columns,
+        options=_options(config, run),
+        ending=run.ending,
+    )
+
+
+def _options(config: pytest.Config, run: Run) -> dict[str, Any]:
+    """Return what was asked for, for a results file."""
+    asked = {name: config.getoption(f"--{name}") for name in ("shuffle", "sweep", "shard")}
+    return asked | {
+        "backends": run.backends,
+        "targets": list(run.systems),
+        "twins": list(_twins(config.getoption("--twins"))),
+        "oceanbase_url": without_password(config.getoption("--oceanbase-url")),
+        "oceanbase_image": config.getoption("--oceanbase-image"),
+        "words": config.option.keyword,
+        "tags": config.option.markexpr,
+    }
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -248,6 +311,16 @@ def pytest_configure_node(node: Any) -> None:
     node.workerinput["harness_unshared"] = run.start_systems()
     node.workerinput["harness_systems"] = {name: system.info() for name, system in run.systems.items()}
     node.workerinput["harness_run"] = run.name
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Show a live line on a terminal, from before the engines start."""
+    run = session.config.stash[RUN]
+    if not run.is_worker and has_live_line(session.config):
+        progress = Progress(titles(run.columns), session.config)
+        session.config.pluginmanager.register(progress, "harness-progress")
+        progress.start()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -271,7 +344,10 @@ class ScenarioFile(pytest.File):
     """One scenario file."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        """Read the file, and make an item for each backend."""
+        """Read the file, and make an item for each backend; nothing of a file that is another shard's."""
+        shard = self.config.stash[RUN].shard
+        if shard is not None and not shard.has(_shown(self.path, self.config)):
+            return
         loaded = load(self.path)
         check_steps(self.config.stash[RUN].ledger, loaded)
         if self.config.getoption("--sweep"):
@@ -304,6 +380,8 @@ class ScenarioItem(pytest.Item):
         self._loaded = loaded
         self._target, self._backend = column
         self.outcome: Outcome | None = None
+        self._kept = ""
+        """How to open the database that was kept, or why there is none."""
         for tag in loaded.scenario.tags:
             self.add_marker(tag)
 
@@ -315,23 +393,50 @@ class ScenarioItem(pytest.Item):
         if self.outcome.verdict == "known":
             pytest.xfail(f"known: {self.outcome.reason}")
         if self.outcome.verdict != "passed":
+            if self.config.getoption("--keep"):
+                self._keep()
             raise ScenarioFailed(self.outcome.verdict)
+
+    def _keep(self) -> None:
+        """Leave the database as the case left it, or say why not."""
+        run = self.config.stash[RUN]
+        path = _shown(self.path, self.config)
+        try:
+            url = run.sessions[self._target].database_url(self._backend)
+            self._kept = keep(url, run.engines.get(self._backend), scenario=path, backend=self._backend).command
+        except NotKept as problem:
+            self._kept = f"no, {problem}"
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Print the verdict of the first failing step, and nothing more."""
         if isinstance(excinfo.value, ScenarioFailed) and self.outcome is not None:
-            path = os.path.relpath(self.path, self.config.invocation_params.dir)
-            return "\n".join(
-                failure_lines(
-                    self.outcome,
-                    path=path,
-                    backends=self.config.stash[RUN].backends,
-                    targets=self.config.getoption("--target") or (),
-                    oceanbase_url=self.config.getoption("--oceanbase-url"),
-                    oceanbase_image=self.config.getoption("--oceanbase-image"),
-                )
-            )
+            path = _shown(self.path, self.config)
+            kept = [f"  kept:     {self._kept}"] if self._kept else []
+            return "\n".join((*failure_lines(self.outcome, path=path, **self._asked), *kept))
         return super().repr_failure(excinfo, style)
+
+    @property
+    def _asked(self) -> dict[str, Any]:
+        return {
+            "backends": self.config.stash[RUN].backends,
+            "targets": self.config.getoption("--target") or (),
+            "oceanbase_url": self.config.getoption("--oceanbase-url"),
+            "oceanbase_image": self.config.getoption("--oceanbase-image"),
+        }
+
+    def record(self, counted: dict[str, Any]) -> dict[str, Any]:
+        """Return all that was found, for a results file; `counted` are the outcome's figures."""
+        assert self.outcome is not None
+        path = _shown(self.path, self.config)
+        case = case_of(
+            self.outcome,
+            case_id=f"{path}::{self.name}",
+            path=path,
+            times=counted["times"],
+            worker=counted["worker"],
+            repeat=repeat_command(path, **self._asked),
+        )
+        return record(scenario_of(self._loaded), case)
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Name the item as users name it."""
@@ -346,6 +451,8 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, Any]:
         run = item.config.stash[RUN]
         start = run.sessions[item.outcome.target].start_seconds.get(item.outcome.backend, 0.0)
         report.harness = entry(item.outcome, start_seconds=start, worker=run.worker)
+        if _is_recorded(item.config):
+            report.harness_record = item.record(report.harness)
     return report
 
 

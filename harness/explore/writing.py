@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import Any
 
 from harness.errors import HarnessError
 from harness.explore.scalars import Piece, repetitions, scalar
 from harness.scenario.model import Scenario
-from harness.scenario.schema import PATH as SCHEMA
+from harness.scenario.schema import schema_place
 
 Plain = dict[str, Any]
 """A scenario as plain values, as its YAML file holds them."""
@@ -55,9 +54,9 @@ def text_of(scenario: Scenario | Mapping[str, Any], *, comments: Sequence[str] =
     return "\n".join(lines) + "\n"
 
 
-def schema_for(path: PurePath) -> str:
+def schema_for(path: PurePath) -> str | None:
     """Return the schema's place relative to a file, as the editor is told."""
-    return Path(os.path.relpath(SCHEMA, Path(path).absolute().parent)).as_posix()
+    return schema_place(path)
 
 
 def _member(key: str, value: Any, indent: int, *, spread: int) -> list[str]:

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, get_args
 
 from harness.check.display import show_invisible
-from harness.check.failure import Failure
 from harness.report.tally import PHASES, phases
 from harness.run.compare import BEHAVIOUR_MISMATCH, SEED_MISMATCH, VARIANT_MISMATCH
 from harness.run.result import Outcome, Verdict
@@ -46,12 +45,12 @@ def failure_lines(
         sentence = outcome.reason.partition("\n")[0]
         yield f"  {outcome.verdict}, no verdict on the contract: {_one_line(sentence)}"
     else:
-        failure, *others = sorted(step.failures, key=_telling)
-        told = _EXPECTED_AND_GOT.sub("", failure.message)
+        failure, *others = sorted(step.failures, key=lambda one: telling(one.kind))
+        told = beside(failure.message)
         yield f"  {failure.kind} in {failure.region}" + (f": {_one_line(told)}" if told else "")
         yield f"  expected: {_one_line(failure.expected)}"
         yield f"  got:      {_one_line(failure.got)}"
-        written = next((other for other in others if _telling(other) == _LEAST), None)
+        written = next((other for other in others if telling(other.kind) == _LEAST), None)
         if written is not None:
             yield f"  {written.kind}: {_one_line(written.message)}"
             others.remove(written)
@@ -64,9 +63,14 @@ def failure_lines(
     yield f"  repeat:   {repeat}"
 
 
-def _telling(failure: Failure) -> int:
+def beside(message: str) -> str:
+    """Return what a failure's message says beside what was expected and what came."""
+    return _EXPECTED_AND_GOT.sub("", message)
+
+
+def telling(kind: str) -> int:
     """Return the place of a failure's kind among those that tell most; what a step's author wrote comes behind."""
-    return _MOST_TELLING.index(failure.kind) if failure.kind in _MOST_TELLING else _LEAST
+    return _MOST_TELLING.index(kind) if kind in _MOST_TELLING else _LEAST
 
 
 def repeat_command(
@@ -84,10 +88,15 @@ def repeat_command(
     words = ["harness", "run", path, *(word for name in backends for word in ("--backend", name))]
     words += [word for name in targets for word in ("--target", name)]
     if oceanbase_url:
-        words += ["--oceanbase-url", re.sub(r"(?<=:)[^:@/]*(?=@)", "PASSWORD", oceanbase_url)]
+        words += ["--oceanbase-url", without_password(oceanbase_url) or ""]
     if oceanbase_image:
         words += ["--oceanbase-image", oceanbase_image]
     return shlex.join(words)
+
+
+def without_password(url: str | None) -> str | None:
+    """Return a URL that may be shown to anybody."""
+    return None if url is None else re.sub(r"(?<=:)[^:@/]*(?=@)", "PASSWORD", url)
 
 
 def summary_lines(

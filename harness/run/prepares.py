@@ -11,7 +11,14 @@ from harness.check.context import Prepared
 from harness.check.delivered import Delivered
 from harness.check.failure import Failure
 from harness.check.invariants import check_prepare
-from harness.check.oracle import Order, candidate_order_from_probe, judge_prepared, probe_requests
+from harness.check.oracle import (
+    Order,
+    Prediction,
+    candidate_order_from_probe,
+    judge_prepared,
+    predict,
+    probe_requests,
+)
 from harness.check.request import Asked
 from harness.check.turns import check_turns
 from harness.check.world import World
@@ -86,19 +93,35 @@ class Prepares:
                     reads[item.citation] = self._target.read(item.citation, token=asking.token)
         return prepared
 
+    @property
+    def _failing(self) -> list[Family]:
+        return [family for family, kind in self.faults.items() if kind in ("error", "hang")]
+
     def judge(self, prepared: Prepared) -> list[Failure]:
         """Return what an answer does not keep of what always holds, and of its prediction."""
-        failing = [family for family, kind in self.faults.items() if kind in ("error", "hang")]
         order = self.order(prepared)
         predicted = judge_prepared(
             prepared,
             runtime=self._scenario.runtime,
             order=order,
             style=self._target.traits.style,
-            failing=failing,
+            failing=self._failing,
         )
         turns = [] if order is None else check_turns(prepared, order)
         return [*check_prepare(prepared), *predicted, *turns]
+
+    def prediction(self, prepared: Prepared) -> Prediction | None:
+        """Return what the oracle predicts of an answer, None where it cannot know."""
+        predicted = predict(
+            prepared.world,
+            prepared.asked,
+            self.order(prepared),
+            caller=prepared.principal_id,
+            runtime=self._scenario.runtime,
+            style=self._target.traits.style,
+            failing=self._failing,
+        )
+        return predicted if isinstance(predicted, Prediction) else None
 
     def order(self, prepared: Prepared) -> Order | None:
         """Return the candidates in the target's own order, as far as probes show them; None where it has no other."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from harness.check.failure import Failure
+from harness.check.oracle.predict import Prediction
 from runtime.artifacts import Family
 
 Verdict = Literal["passed", "failed", "known", "engine fault", "missing", "not run"]
@@ -41,6 +42,12 @@ class StepResult:
     """The kinds of expectations that presume ids or an order of ours, and were not judged here."""
     reordered: bool | None = None
     """Whether another backend's search found the same in another order; None where none was compared."""
+    request: bytes | None = None
+    """The body as it went out, with the target's own ids; None where none was sent."""
+    seconds: float | None = None
+    """How long the answer took that is told here, None where none is."""
+    prediction: Prediction | None = None
+    """What the oracle predicts, where it dissents."""
 
 
 @dataclass(slots=True)

@@ -14,6 +14,7 @@ from harness.check.delivered import Delivered
 from harness.check.errors import check_error, check_request_id
 from harness.check.expect import Surroundings, judge, judge_write
 from harness.check.failure import Failure, differs
+from harness.check.oracle import Prediction
 from harness.check.reads import check_read
 from harness.check.world import World
 from harness.explore.canaries import with_canaries
@@ -59,6 +60,8 @@ class _Judged:
     checks: int
     candidates: Candidates | None
     presumed: tuple[str, ...]
+    request: bytes
+    prediction: Prediction | None
 
 
 class _Run:
@@ -139,8 +142,9 @@ class _Run:
     def _step(self, index: int, step: Step) -> StepResult:
         name = step.step or f"step {index + 1}"
         line = self._loaded.line("steps", index)
-        status: int | None = None
-        body: bytes | None = None
+        answer: Answer | None = None
+        request: bytes | None = None
+        prediction: Prediction | None = None
         candidates: Candidates | None = None
         presumed: tuple[str, ...] = ()
         failures: list[Failure]
@@ -149,12 +153,11 @@ class _Run:
                 judged = self._prepare(step)
                 failures, checks = judged.failures, judged.checks
                 candidates, presumed = judged.candidates, judged.presumed
-                status, body = judged.answer.status, judged.answer.body
+                answer, request, prediction = judged.answer, judged.request, judged.prediction
             case "read" if step.read == "everything cited":
                 failures, checks = self._read_everything_cited(step)
             case "read":
-                answer, failures, checks = self._read(step)
-                status, body = answer.status, answer.body
+                answer, request, failures, checks = self._read(step)
             case "write" | "grant" | "revoke":
                 failures, checks = self._write(step, index), 1
             case "fault":
@@ -163,11 +166,23 @@ class _Run:
             case _:
                 self._target.restart()
                 failures, checks = [], 0
-        if body is not None:
-            self._bodies[name] = body
-            body = self._target.ids.comparable(body)
-        told = self._told(failures)
-        return StepResult(index, name, step.verb, line, status, body, told, checks, candidates, presumed)
+        if answer is not None:
+            self._bodies[name] = answer.body
+        return StepResult(
+            index,
+            name,
+            step.verb,
+            line,
+            status=None if answer is None else answer.status,
+            body=None if answer is None else self._target.ids.comparable(answer.body),
+            failures=self._told(failures),
+            checks=checks,
+            candidates=candidates,
+            presumed=presumed,
+            request=request,
+            seconds=None if answer is None else answer.seconds,
+            prediction=prediction,
+        )
 
     def _told(self, failures: Iterable[Failure]) -> tuple[Failure, ...]:
         """Return failures by the scenario's own ids, without those that this target does not promise."""
@@ -201,7 +216,16 @@ class _Run:
             failures += found
             checks += asked
         candidates = None if own is None else citations_by_family(own, self._target.ids)
-        return _Judged(prepared.answer, failures, checks, candidates, tuple(presumed.values()))
+        dissents = any(failure.kind == "oracle" for failure in always)
+        return _Judged(
+            prepared.answer,
+            failures,
+            checks,
+            candidates,
+            tuple(presumed.values()),
+            asking.sent,
+            self._prepares.prediction(prepared) if dissents else None,
+        )
 
     def _round_trip(self) -> StepResult:
         failures = self._told(move_heads(self._target, self._world, self._cited, self._times))
@@ -209,29 +233,31 @@ class _Run:
         line = self._loaded.line("steps", index - 1)
         return StepResult(index, ROUND_TRIP, "read", line, failures=failures, checks=len(self._cited))
 
-    def _read(self, step: Step) -> tuple[Answer, list[Failure], int]:
+    def _read(self, step: Step) -> tuple[Answer, bytes | None, list[Failure], int]:
         assert isinstance(step.read, Read)
         caller, token = self._caller(step)
         scope = self._scope(step.read.scope)
         with self._times.timed("request"):
-            answer = self._read_exactly(step.read, scope, token)
+            answer, request = self._read_exactly(step.read, scope, token)
         with self._times.timed("check"):
             failures = list(check_request_id(answer)) if answer.status == 200 else check_error(answer)
             failures += judge(step.expect, answer, surroundings=self._surroundings(scope))
         del caller
-        return answer, failures, 1 + len(step.expect.model_fields_set)
+        return answer, request, failures, 1 + len(step.expect.model_fields_set)
 
-    def _read_exactly(self, read: Read, scope: str, token: str | None) -> Answer:
+    def _read_exactly(self, read: Read, scope: str, token: str | None) -> tuple[Answer, bytes | None]:
+        """Return the answer, and the body that went out where one did."""
         ids = self._target.ids
         if read.entry is None:
             real = ids.artifact(scope, read.id or "")
-            return self._target.read_revision(scope, read.family or "", real, str(read.revision), token=token)
+            revision = str(read.revision)
+            return self._target.read_revision(scope, read.family or "", real, revision, token=token), None
         name, version_name = entry_and_version(read.entry, read.version)
         entry, version = ids.entry(scope, name), ids.version(scope, name, version_name)
         memory = {"family": "memory", "artifact_id": "memory", "revision": read.revision}
         citation = {"memory_ref": memory, "entry_id": entry, "entry_version_id": version}
         body = json.dumps({"scope_id": scope, "citation": citation}, ensure_ascii=False).encode()
-        return self._target.read_entry(body, token=token)
+        return self._target.read_entry(body, token=token), body
 
     def _read_everything_cited(self, step: Step) -> tuple[list[Failure], int]:
         """Read again what the nearest prepare before this step cited, after whatever was written since."""

@@ -69,7 +69,11 @@ class Session:
             if outcome.verdict in ("passed", "failed") and not seeded_twins:
                 plain, varied = self._run(loaded, backend), self._run_once(loaded, backend, variant)
                 outcome = compare_variant(plain, varied, outcome, name=variant.name)
-        return outcome if self._ledger is None else self._ledger.judge(loaded, outcome)
+        if self._ledger is None:
+            return outcome
+        # What is known of a release is known of a server that somebody else runs, too.
+        judged = self._ledger.judge(loaded, replace(outcome, target=self._system.known_as))
+        return replace(judged, target=outcome.target)
 
     def _variants(self, scenario: Scenario) -> Iterator[Variant]:
         if kinds := self._kinds(scenario):
@@ -95,6 +99,10 @@ class Session:
                     stack.callback(self._drop, backend)
                 stack.callback(target.close)
         self._targets.clear()
+
+    def database_url(self, backend: str) -> str | None:
+        """Return the URL of the database that a backend's target is on, None where it is not ours to know."""
+        return getattr(self._targets.get(backend), "database_url", None)
 
     def _drop(self, backend: str) -> None:
         # The run is over; what an engine still holds goes with it, or is named by its stop.

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+import os
+from pathlib import Path, PurePath
 from typing import Any
 
+from harness.errors import HarnessError
 from harness.scenario.check_steps import REFUSALS
 from harness.scenario.model import VERBS, Scenario
 
@@ -92,6 +94,38 @@ def text() -> str:
 def write_schema(path: Path = PATH) -> None:
     """Write the schema's file."""
     path.write_text(text(), encoding="utf-8")
+
+
+def write_beside(folder: str) -> Path:
+    """Write the schema into a folder of scenarios, and return its path; raises HarnessError."""
+    path = Path(folder) / PATH.name
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_schema(path)
+    except OSError as error:
+        raise HarnessError("unwritable", f"{path} cannot be written", cause=error.strerror) from None
+    return path
+
+
+def schema_place(path: PurePath) -> str | None:
+    """Return where a scenario file's schema lies, as an editor is told; None where it has no place that others share.
+
+    It is the copy in a folder above the file (`harness schema --write`), or our own where the file lies in our tree.
+    """
+    here = Path(path).absolute().parent
+    root = Path.cwd()
+    for folder in (here, *here.parents):
+        if folder.is_relative_to(root) and (folder / PATH.name).is_file():
+            return _relative(folder / PATH.name, here)
+    ours = PATH.parents[2]
+    # An environment inside a project is nobody else's.
+    if here.is_relative_to(ours) and (ours / "pyproject.toml").is_file():
+        return _relative(PATH, here)
+    return None
+
+
+def _relative(path: Path, start: Path) -> str:
+    return Path(os.path.relpath(path, start)).as_posix()
 
 
 def _content(properties: Schema) -> None:

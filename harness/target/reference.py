@@ -115,6 +115,11 @@ class ReferenceTarget:
         self._log = _Log()
         self._storage = self._open(None)
 
+    @property
+    def database_url(self) -> str:
+        """The URL of its database, which may hold a password."""
+        return self._url
+
     def token(self, principal_id: str, *, administrator: bool) -> str:
         """Return a token that is the same on every backend, so that answers are comparable."""
         del administrator

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from backends.base import Backend
+from backends.oceanbase import OceanBase
 from harness.errors import UnknownNames
 from harness.target import TARGETS
 from harness.target.base import Target
@@ -29,6 +30,10 @@ class System(Protocol):
     """Whether anything has to be started before targets are made."""
     backends: tuple[str, ...] | None
     """The backends that it is on, None where it runs on each one that was asked for."""
+
+    @property
+    def known_as(self) -> str:
+        """How the ledger calls it; the name, except of a server that somebody else runs."""
 
     def start(self, engines: Mapping[str, Backend]) -> dict[str, str]:
         """Start what the targets share on these started engines; again is nothing.
@@ -61,6 +66,11 @@ class InTree:
     def __init__(self, name: str) -> None:
         self.name = name
 
+    @property
+    def known_as(self) -> str:
+        """Its name."""
+        return self.name
+
     def start(self, engines: Mapping[str, Backend]) -> dict[str, str]:
         """Share nothing."""
         del engines
@@ -76,7 +86,9 @@ class InTree:
     def target(self, backend: str, engine: Backend | None, database: str) -> Target:
         """Make the target on a new database of the engine."""
         assert engine is not None
-        return TARGETS[self.name](backend, engine.database_url(database))
+        # A target makes its tables where they are not, and empties them for each scenario.
+        make = engine.prepared_url if isinstance(engine, OceanBase) else engine.database_url
+        return TARGETS[self.name](backend, make(database))
 
     def ways(self) -> dict[str, str]:
         """Tell nothing: the engines say it all."""

@@ -32,8 +32,8 @@ def test_a_new_scenario_passes_on_both_engines(place: Place) -> None:
 def test_doctor_starts_both_engines(place: Place) -> None:
     ended = place.harness("doctor")
     assert ended.code == 0, ended.output
-    assert re.search(r"(?m)^ok   sqlite: starts \(file\): .* isolation SERIALIZABLE, collation BINARY", ended.output)
-    assert re.search(r"(?m)^ok   oceanbase: starts \(embedded\): .*OceanBase.* isolation READ COMMITTED", ended.output)
+    assert re.search(r"(?m)^ok   sqlite: starts: .* \(file\), default isolation SERIALIZABLE", ended.output)
+    assert re.search(r"(?m)^ok   oceanbase: starts: .*OceanBase.* \(embedded\), default isolation READ", ended.output)
     assert place.left_over() == []
 
 

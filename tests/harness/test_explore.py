@@ -23,15 +23,16 @@ from pathlib import Path
 """
 FOLDED = """
 from sqlalchemy import Text
-from runtime.storage import types
+from runtime.storage import schema, types
 exact = types.ExactString.load_dialect_impl
 def folded(self, dialect):
     if dialect.name == "sqlite":
         return dialect.type_descriptor(Text(collation="NOCASE"))
     return exact(self, dialect)
 types.ExactString.load_dialect_impl = folded
+schema._check_columns = schema._check_collations = schema._check_keys = lambda *parts: None
 """
-"""Identities of SQLite's that ignore case."""
+"""Identities of SQLite's that ignore case, unseen by the check at the start."""
 PADDED = """
 from sqlalchemy.dialects.mysql import VARCHAR
 from runtime.storage import schema, types
@@ -45,7 +46,7 @@ def as_text(self, value, dialect):
     return value if dialect.name == "mysql" and self.bytes_length == 1024 else bound(self, value, dialect)
 types.ExactString.load_dialect_impl = padded
 types.ExactString.process_bind_param = as_text
-schema._check_columns = lambda connection: None
+schema._check_columns = schema._check_collations = schema._check_keys = lambda *parts: None
 """
 """Identities of OceanBase's that ignore case, accents and blanks at the end, unseen by the check at the start."""
 OFF_BY_ONE = """

@@ -68,7 +68,7 @@ def found(outcome: Outcome) -> tuple[str, str, int]:
     assert outcome.verdict == "failed"
     assert step is not None
     first, *between, last = verdict(outcome, ["sqlite"]).splitlines()
-    assert first == f"scenarios/asked.yaml:{step.line} {step.name!r} on sqlite (runtime)"
+    assert first == f"scenarios/asked.yaml:{step.line} {step.name!r} on sqlite (wrong)"
     assert last == "  repeat:   harness run scenarios/asked.yaml --backend sqlite"
     assert 3 <= len(between) <= 5
     return step.failures[0].kind, step.failures[0].region, step.line
@@ -165,7 +165,7 @@ def test_a_verdict_is_a_few_lines(run: Run) -> None:
     assert (
         told
         == f"""\
-scenarios/asked.yaml:{LINE} 'alice asks' on sqlite (runtime)
+scenarios/asked.yaml:{LINE} 'alice asks' on sqlite (wrong)
   leak in response: 'The vault op' is held only by entry 'entry-9'@'entry-9-v1' of memory 'memory' (head) \
 in Scope 'sealed'
   expected: nothing of it

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from conftest import Databases
 
 from backends.operations import (
     CreatePrincipal,
@@ -46,7 +46,7 @@ pytestmark = pytest.mark.released
 
 @pytest.fixture(params=["1.2.0", "1.4.1"], scope="module")
 def server(
-    request: pytest.FixtureRequest, databases: Databases, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest, databases: Any, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ReleasedServer]:
     try:
         installed = release(request.param)

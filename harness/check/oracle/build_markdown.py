@@ -95,18 +95,40 @@ def _fill(text: Text, title: str, candidates: Candidates, limit: int) -> Text:
     return text
 
 
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """How one candidate was tried (SPEC.md 5), all numbers in bytes.
+
+    `longer` is the text with it, None where it must be skipped. `whole` is what the text would have with the whole
+    body, None where the body is over 2000; `around` what it would have with an empty body, cut, and `cut` the longest
+    body with its ellipsis that fits, both None where the whole body fits.
+    """
+
+    longer: Text | None
+    whole: int | None
+    around: int | None = None
+    cut: int | None = None
+
+
 def placed(text: Text, title: str, offer: Offer, *, number: int, rank: int) -> Text | None:
     """Return the text with one more item, whole or cut, or None where it must be skipped (SPEC.md 5)."""
+    return attempt(text, title, offer, number=number, rank=rank).longer
+
+
+def attempt(text: Text, title: str, offer: Offer, *, number: int, rank: int) -> Attempt:
+    """Try to place one more item; raises CannotKnow."""
 
     def trial(shown: str, *, truncated: bool) -> Text:
         return text.with_item(title, Placed(offer.citation, number, rank, shown, truncated))
 
     beginning = offer.beginning()
-    whole = offer.shown if beginning is None else "".join(beginning.parts) if beginning.whole else None
-    if whole is not None and len(whole.encode("utf-8")) <= MAX_BODY_BYTES:
-        longer = trial(whole, truncated=False)
-        if len(longer.encoded()) <= text.max_bytes:
-            return longer
+    shown = offer.shown if beginning is None else "".join(beginning.parts) if beginning.whole else None
+    whole = None
+    if shown is not None and len(shown.encode("utf-8")) <= MAX_BODY_BYTES:
+        longer = trial(shown, truncated=False)
+        whole = len(longer.encoded())
+        if whole <= text.max_bytes:
+            return Attempt(longer, whole)
     if beginning is None:
         raise CannotKnow(f"where {offer.citation} may be cut")
     # Each part adds its own bytes and, if it is a line break, the next line's prefix; so one rendered text is enough.
@@ -119,8 +141,9 @@ def placed(text: Text, title: str, offer: Offer, *, number: int, rank: int) -> T
             break
         best = count
     cut = "".join(beginning.parts[:best]) + ELLIPSIS
-    if len(cut.encode("utf-8")) < MIN_CUT_BYTES or around + _ELLIPSIS_BYTES > text.max_bytes:
-        return None
+    size = len(cut.encode("utf-8"))
+    if size < MIN_CUT_BYTES or around + _ELLIPSIS_BYTES > text.max_bytes:
+        return Attempt(None, whole, around, size)
     longer = trial(cut, truncated=True)
     assert len(longer.encoded()) <= text.max_bytes
-    return longer
+    return Attempt(longer, whole, around, size)

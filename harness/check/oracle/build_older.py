@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
@@ -20,22 +21,22 @@ _ELLIPSIS_BYTES = len(ELLIPSIS.encode("utf-8"))
 
 def build_older(asked: Asked, order: Order, *, style: Style = "in-tree") -> tuple[bytes | None, tuple[Citation, ...]]:
     """Return the older output that a request gets and its origins; None where nothing fits. Raises CannotKnow."""
-    form = _Form(asked, raw=style == "1.0-1.2")
+    form = Form(asked, raw=style == "1.0-1.2")
     items: list[Any] = []
     origins: list[Citation] = []
-    for offer in _alternating(order):
+    for offer in alternating(order):
         if len(items) == MOST_ITEMS:
             break
         if offer.older is None:
             raise CannotKnow(f"what {offer.citation} holds")
-        item = form.fitted(items, offer.citation, offer.older)
+        item = form.attempt(items, offer.citation, offer.older).item
         if item is not None:
             items.append(item)
             origins.append(offer.citation)
     return (form.encoded(items) if items else None), tuple(origins)
 
 
-def _alternating(order: Order) -> Iterator[Offer]:
+def alternating(order: Order) -> Iterator[Offer]:
     """Yield one candidate of each family in turn; of Experience only the first two take part."""
     for place in count():
         left = False
@@ -50,7 +51,17 @@ def _alternating(order: Order) -> Iterator[Offer]:
             return
 
 
-class _Form:
+@dataclass(frozen=True, slots=True)
+class OlderAttempt:
+    """How one candidate was tried: the item or None, and numbers in bytes as those of the Markdown form's Attempt."""
+
+    item: dict[str, Any] | None
+    whole: int | None
+    around: int | None = None
+    cut: int | None = None
+
+
+class Form:
     """How one request's items are written and measured."""
 
     def __init__(self, asked: Asked, *, raw: bool) -> None:
@@ -62,15 +73,18 @@ class _Form:
         value = {"trust": "untrusted_history", "items": items}
         return OLDER_HEAD + self._json(value) + b"\n" + OLDER_END
 
-    def fitted(self, items: list[Any], citation: Citation, content: str) -> Any:
-        """Return one more item, whole or cut, or None where it does not fit."""
+    def attempt(self, items: list[Any], citation: Citation, content: str) -> OlderAttempt:
+        """Try to place one more item, whole or cut."""
         stored = len(content.encode("utf-8"))
+        size = None
         if stored <= MAX_BODY_BYTES:
             whole = self._item(citation, content, truncated=False)
-            if len(self.encoded([*items, whole])) <= self._asked.max_bytes:
-                return whole
+            size = len(self.encoded([*items, whole]))
+            if size <= self._asked.max_bytes:
+                return OlderAttempt(whole, size)
         # Each code point adds its own bytes and nothing else; so one written output is enough for all cuts.
-        used = len(self.encoded([*items, self._item(citation, ELLIPSIS, truncated=True)]))
+        around = len(self.encoded([*items, self._item(citation, ELLIPSIS, truncated=True)]))
+        used = around
         most = min(MAX_BODY_BYTES, stored - 1)
         best, cut_bytes = 0, _ELLIPSIS_BYTES
         for length, character in enumerate(content, start=1):
@@ -81,9 +95,9 @@ class _Form:
             best = length
         cut = content[:best] + ELLIPSIS
         item = self._item(citation, cut, truncated=True)
-        if len(cut.encode("utf-8")) < MIN_CUT_BYTES or len(self.encoded([*items, item])) > self._asked.max_bytes:
-            return None
-        return item
+        shown = len(cut.encode("utf-8"))
+        fits = shown >= MIN_CUT_BYTES and len(self.encoded([*items, item])) <= self._asked.max_bytes
+        return OlderAttempt(item if fits else None, size, around - _ELLIPSIS_BYTES, shown)
 
     def _json(self, value: Any) -> bytes:
         return older_json(value, raw_line_characters=self._raw).encode("utf-8")

@@ -44,7 +44,7 @@ POOLS: dict[Family, int] = {MEMORY: 16, EXPERIENCE: 8, TOPIC_MEMORY: 8}
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class Row:
     """What a search sees of one candidate; `ids` are artifact id and entry id, which decide between equals."""
 
     citation: Citation
@@ -60,13 +60,13 @@ def candidate_order(
 
     Raises CannotKnow where an embedder is configured that has no vector for the query.
     """
-    search = _Search(world, asked, runtime)
+    search = Search(world, asked, runtime)
     order: dict[Family, Candidates] = {}
     for family in FAMILIES:
         if family in asked.families and (runtime.sources is None or family in runtime.sources):
             found = search.found(family)
             # To the older output none of the new rules apply, so blank bodies stay (SPEC.md 7).
-            order[family] = Candidates(tuple(found if asked.sections is None else _eligible(found)))
+            order[family] = Candidates(tuple(found if asked.sections is None else eligible(found)))
         elif family in asked.families:
             order[family] = Candidates()
     if style == "1.3-1.4" and MEMORY in order:
@@ -74,7 +74,7 @@ def candidate_order(
     return order
 
 
-def _eligible(offers: Iterable[Offer]) -> list[Offer]:
+def eligible(offers: Iterable[Offer]) -> list[Offer]:
     """Drop blank bodies and repeats of one identity (SPEC.md 3.5)."""
     return list({offer.citation: offer for offer in offers if not is_blank(offer.body or "")}.values())
 
@@ -84,29 +84,32 @@ def _atomic(world: World, offer: Offer) -> Offer:
     return Offer(atomic_citation(world, offer.citation), offer.body, offer.older)
 
 
-class _Search:
+class Search:
     """One request's search over the rows of a World."""
 
     def __init__(self, world: World, asked: Asked, runtime: RuntimeSpec) -> None:
         self._world = world
         self._asked = asked
         self._runtime = runtime
-        self._tokens = tokens(asked.query)
-        self._scopes = (asked.scope_id, *world.references.get(asked.scope_id, ()))
+        self.tokens = tokens(asked.query)
+
+    def scopes(self, family: Family) -> tuple[str, ...]:
+        """Return the Scopes that a family is read from: the current one, then its references but for topics."""
+        current = self._asked.scope_id
+        return (current,) if family == TOPIC_MEMORY else (current, *self._world.references.get(current, ()))
 
     def found(self, family: Family) -> list[Offer]:
         """Return what the recall of one family gives, before SPEC.md 3.5."""
         if family == PROFILE:
-            citations = [head for scope_id in self._scopes for head in self._world.heads(scope_id, PROFILE)]
-            return [self._offer(head) for head in citations if head.artifact_id == PROFILE_ID]
-        scopes = (self._asked.scope_id,) if family == TOPIC_MEMORY else self._scopes
-        hits = [self._hits(self._rows(scope_id, family), family) for scope_id in scopes]
-        return [self._offer(row.citation) for row in in_turns(hits)[: POOLS[family]]]
+            citations = [head for scope_id in self.scopes(family) for head in self._world.heads(scope_id, PROFILE)]
+            return [self.offer(head) for head in citations if head.artifact_id == PROFILE_ID]
+        hits = [self.hits(self.rows(scope_id, family), family) for scope_id in self.scopes(family)]
+        return [self.offer(row.citation) for row in in_turns(hits)[: POOLS[family]]]
 
-    def _hits(self, rows: Sequence[_Row], family: Family) -> list[_Row]:
+    def hits(self, rows: Sequence[Row], family: Family) -> list[Row]:
         """Return one Scope's hits: by words, joined with those by vectors where there are any, then reranked."""
         depth = POOLS[family]
-        hits = by_words(rows, self._tokens)[:depth]
+        hits = by_words(rows, self.tokens)[:depth]
         if self._runtime.embedder is not None:
             vector = self._runtime.embedder.vectors.get(self._asked.query)
             if vector is None:
@@ -116,12 +119,13 @@ class _Search:
             hits = reranked(hits, self._runtime.reranker.order)
         return hits
 
-    def _rows(self, scope_id: str, family: Family) -> list[_Row]:
+    def rows(self, scope_id: str, family: Family) -> list[Row]:
+        """Return what the search of one family looks at in one Scope."""
         world = self._world
         if family == MEMORY:
             place = (scope_id, MEMORY, MEMORY_ID)
             return [
-                _Row(
+                Row(
                     citation,
                     (MEMORY_ID, entry.entry_id),
                     tokens(entry.text),
@@ -129,21 +133,22 @@ class _Search:
                 )
                 for citation, entry in active_entries(world, scope_id)
             ]
-        rows: list[_Row] = []
+        rows: list[Row] = []
         for head in world.heads(scope_id, family):
             found = frozenset[str]().union(*(tokens(text) for _, text in fields(_document(world, head))))
             vector = world.vectors.get(((scope_id, family, head.artifact_id), ""))
-            rows.append(_Row(head, (head.artifact_id, ""), found, vector))
+            rows.append(Row(head, (head.artifact_id, ""), found, vector))
         return rows
 
-    def _offer(self, citation: Citation) -> Offer:
+    def offer(self, citation: Citation) -> Offer:
+        """Return what is cited as a candidate."""
         if isinstance(citation, EntryAddress):
             entry = self._world.entry(citation)
             assert entry is not None
             return Offer(citation, entry.text, entry.text)
         document = _document(self._world, citation)
         if isinstance(document, Topic):
-            return topic_offer(citation, document, snippet(document.detail, self._tokens))
+            return topic_offer(citation, document, snippet(document.detail, self.tokens))
         body = document_body(document)
         return Offer(citation, body, body)
 
@@ -154,13 +159,13 @@ def _document(world: World, address: Address) -> Document:
     return document
 
 
-def by_words(rows: Sequence[_Row], query: frozenset[str]) -> list[_Row]:
+def by_words(rows: Sequence[Row], query: frozenset[str]) -> list[Row]:
     """Return the rows that hold a token of the query: most of them first, then the fewest tokens, then by ids."""
     found = [(len(query & row.tokens), row) for row in rows if query & row.tokens]
     return [row for _, row in sorted(found, key=lambda hit: (-hit[0], len(hit[1].tokens), hit[1].ids))]
 
 
-def by_distance(rows: Sequence[_Row], query: Vector) -> list[_Row]:
+def by_distance(rows: Sequence[Row], query: Vector) -> list[Row]:
     """Return the rows that have a vector, the nearest first, then by ids; distances are compared exactly."""
     found = [(_distance(row.vector, query), row) for row in rows if row.vector is not None]
     return [row for _, row in sorted(found, key=lambda hit: (hit[0], hit[1].ids))]
@@ -170,12 +175,12 @@ def _distance(one: Vector, other: Vector) -> Fraction:
     return sum(((Fraction(a) - Fraction(b)) ** 2 for a, b in zip(one, other, strict=True)), Fraction(0))
 
 
-def joined(words: Sequence[_Row], vectors: Sequence[_Row]) -> list[_Row]:
+def joined(words: Sequence[Row], vectors: Sequence[Row]) -> list[Row]:
     """Return the rows of two lists by the sum of 1/(60 + rank), then by their rank among the words, then by ids."""
     word_ranks = {row.citation: rank for rank, row in enumerate(words, start=1)}
     vector_ranks = {row.citation: rank for rank, row in enumerate(vectors, start=1)}
 
-    def key(row: _Row) -> tuple[Fraction, int, tuple[str, str]]:
+    def key(row: Row) -> tuple[Fraction, int, tuple[str, str]]:
         ranks = [ranks[row.citation] for ranks in (word_ranks, vector_ranks) if row.citation in ranks]
         score = sum((Fraction(1, 60 + rank) for rank in ranks), Fraction(0))
         return -score, word_ranks.get(row.citation, len(words) + 1), row.ids
@@ -183,13 +188,13 @@ def joined(words: Sequence[_Row], vectors: Sequence[_Row]) -> list[_Row]:
     return sorted({row.citation: row for row in (*words, *vectors)}.values(), key=key)
 
 
-def reranked(hits: Sequence[_Row], order: Sequence[str]) -> list[_Row]:
+def reranked(hits: Sequence[Row], order: Sequence[str]) -> list[Row]:
     """Return a Scope's hits with the listed Entries first, in the list's order; the others keep theirs."""
     listed = [row for entry_id in dict.fromkeys(order) for row in hits if row.ids[1] == entry_id]
     return listed + [row for row in hits if row.ids[1] not in order]
 
 
-def in_turns(lists: Sequence[Sequence[_Row]]) -> list[_Row]:
+def in_turns(lists: Sequence[Sequence[Row]]) -> list[Row]:
     """Return one of each list in turn, until all are used up."""
     return [row for turn in zip_longest(*lists) for row in turn if row is not None]
 

@@ -37,6 +37,11 @@ class ReleasedSystem:
         """Servers of this process's own whose access control is off, made at first need."""
         self._is_alone = True
 
+    @property
+    def known_as(self) -> str:
+        """Its name, with the release."""
+        return self.name
+
     def start(self, engines: Mapping[str, Backend]) -> dict[str, str]:
         """Start a server on a new database of each engine, all at once."""
         missing: dict[str, str] = {}
@@ -124,6 +129,11 @@ class RemoteSystem:
         self._token = admin_token
         self._release = ""
         self._administrator = ""
+
+    @property
+    def known_as(self) -> str:
+        """The release that the server says it is."""
+        return f"powercontext=={self._release}" if self._release else self.name
 
     def start(self, engines: Mapping[str, Backend]) -> dict[str, str]:
         """Ask the server for its release and for the principal whose token was given."""

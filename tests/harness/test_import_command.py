@@ -1,0 +1,76 @@
+"""`harness import` and `harness anonymize` as a user meets them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from targets.processes import Place, a_place
+
+from harness.scenario.loader import load
+
+REPORTS = Path(__file__).with_name("reports")
+CURL = str(REPORTS / "curl_with_output.txt")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    with a_place(tmp_path) as place:
+        yield place
+
+
+def test_a_report_becomes_a_file_that_lints_and_runs(place: Place) -> None:
+    made = place.harness("import", CURL, "--report", "owner/project #123")
+    path = "scenarios/bugs/project_123.yaml"
+    assert made.code == 0, made.output
+    assert made.output == f"{path}\n1 request, 1 guess marked by `# guess:`\nrun it: harness run {path}\n"
+    assert load(place.folder / path).scenario.report == ("owner/project #123",)
+    assert place.harness("lint", path).code == 0
+    assert place.harness("run", path, "--backend", "sqlite").code == 0
+    again = place.harness("import", CURL, "--report", "owner/project #123")
+    assert (again.code, again.output.splitlines()[0]) == (2, f"file_exists: {path} exists already")
+
+
+def test_a_report_is_anonymized_by_a_seed_that_is_told(place: Place) -> None:
+    made = place.harness("import", CURL, "--anonymize", "--seed", "7", "--output", "other.yaml")
+    assert made.code == 0, made.output
+    assert "\nanonymized with seed 7\nkept: structure," in made.output
+    text = (place.folder / "other.yaml").read_text("utf-8")
+    for secret in ("project:demo", "entry-1", "experience-1", "OpenAPI", "契约"):
+        assert secret not in text
+    assert re.search(r"# came: 200 ready, 1097 bytes: \w{10}-\d#1, \w{5}-\d@", text)
+    assert place.harness("run", "other.yaml", "--backend", "sqlite").code == 0
+    drawn = place.harness("import", CURL, "--anonymize", "--output", "-")
+    assert re.search(r"(?m)^anonymized with seed \d+$", drawn.output)
+
+
+def test_what_is_no_report_is_told_in_a_sentence(place: Place) -> None:
+    (place.folder / "note.txt").write_text("it does not work\n")
+    ended = place.harness("import", "note.txt")
+    assert (ended.code, ended.output.splitlines()[0]) == (
+        2,
+        "unreadable_report: the report is none of the kinds that are known",
+    )
+    assert place.harness("import", "absent.txt").output.startswith("unreadable_report: absent.txt cannot be read")
+    assert not (place.folder / "scenarios" / "bugs").exists()
+
+
+def test_a_scenario_is_anonymized_beside_itself(place: Place) -> None:
+    assert place.harness("new", "tea").code == 0
+    made = place.harness("anonymize", "scenarios/tea.yaml", "--seed", "5")
+    assert made.code == 0, made.output
+    lines = made.output.splitlines()
+    assert lines[:3] == [
+        "scenarios/tea_anonymized.yaml",
+        "run it: harness run scenarios/tea_anonymized.yaml",
+        "anonymized with seed 5",
+    ]
+    assert lines[-1] == "kept: no comment of the file"
+    text = (place.folder / "scenarios/tea_anonymized.yaml").read_text("utf-8")
+    assert "contract" not in text
+    assert "entry-1" not in text
+    ended = place.harness("run", "scenarios/tea_anonymized.yaml", "--backend", "sqlite")
+    assert ended.code == 0, ended.output
+    assert place.harness("anonymize", "scenarios/absent.yaml").code == 2

@@ -1,0 +1,118 @@
+"""New scenarios: every combination of options runs green, and the schema line fits wherever the file lies."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from harness.cli import app
+from harness.explore.engines import open_session
+from harness.run.session import Session
+from harness.scenario.formatting import formatted
+from harness.scenario.loader import load, parse
+from harness.scenario.schema import text as schema_text
+from harness.scenario.template import PERMISSIONS, Permission, template
+from runtime.artifacts import FAMILIES, TOPIC_MEMORY, Family
+
+CHOICES = [some for count in range(1, 5) for some in combinations(FAMILIES, count)]
+PATH = Path("scenarios/grouping/mine.yaml")
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[Session]:
+    with open_session(["sqlite"]) as session:
+        yield session
+
+
+def new(*words: str) -> tuple[int, str]:
+    ended = CliRunner().invoke(app, ["new", *words])
+    return ended.exit_code, ended.output if ended.exception is None else str(ended.exception)
+
+
+@pytest.mark.parametrize("permission", PERMISSIONS)
+@pytest.mark.parametrize("families", CHOICES, ids="-".join)
+def test_every_combination_runs_green(families: tuple[Family, ...], permission: Permission, session: Session) -> None:
+    if permission == "reference" and families == (TOPIC_MEMORY,):
+        pytest.skip("topics are read from no reference")
+    # The order is the caller's.
+    text = template(PATH, schema="x", families=families[::-1], permission=permission)
+    loaded = parse(text.encode(), PATH)
+    outcome = session.outcome(loaded, "sqlite")
+    assert (outcome.verdict, outcome.failed_step) == ("passed", None)
+    assert formatted(text.encode(), PATH) == text
+    refusals = {"none": 0, "reference": 1, "revoked": 1, "administrator": 3}
+    assert text.count("error: ") == refusals[permission]
+
+
+def test_the_command_takes_what_it_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert new("a", "--family", "topic-memory", "--family", "memory", "--permission", "revoked") == (
+        0,
+        "scenarios/a.yaml\nrun it: harness run scenarios/a.yaml\n",
+    )
+    made = load(tmp_path / "scenarios" / "a.yaml").scenario
+    assert made.steps[0].prepare is not None
+    assert [one["family"] for one in made.steps[0].prepare["assembly"]["sections"]] == ["topic-memory", "memory"]
+    assert made.steps[2].revoke == {"alice": ("demo",)}
+    assert new("b", "--family", "tea")[1].startswith('unknown_family: unknown family "tea"\n  hint: known: memory')
+    assert new("b", "--permission", "tea")[1].startswith('unknown_permission: unknown permission "tea"')
+    assert new("b", "--family", "topic-memory")[1].startswith("no_such_case: topic memory is read from no referenced")
+    assert not (tmp_path / "scenarios" / "b.yaml").exists()
+
+
+def test_the_schema_line_never_leaves_the_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    new("deep/one")
+    text = (tmp_path / "scenarios" / "deep" / "one.yaml").read_text()
+    assert text.startswith("# for completion in editors: harness schema --write\nscenario: one\n")
+    assert "site-packages" not in text
+    ended = CliRunner().invoke(app, ["schema", "--write"])
+    assert (ended.exit_code, ended.output) == (0, "scenarios/scenario.schema.json\n")
+    assert (tmp_path / "scenarios" / "scenario.schema.json").read_text() == schema_text()
+    new("deep/b")
+    first = (tmp_path / "scenarios" / "deep" / "b.yaml").read_text().split("\n")[0]
+    assert first == "# yaml-language-server: $schema=../scenario.schema.json"
+    # A schema is no scenario.
+    assert CliRunner().invoke(app, ["lint"]).output == "2 files, 0 refused\n"
+
+
+def test_in_our_own_tree_the_line_names_our_file() -> None:
+    from harness.scenario.schema import schema_place
+
+    ours = Path(__file__).parents[2] / "scenarios" / "grouping" / "mine.yaml"
+    assert schema_place(ours) == "../../harness/scenario/scenario.schema.json"
+
+
+REQUEST = """\
+scenario: mistyped
+scopes: {demo: {}}
+steps:
+  - prepare: {scope_idd: demo, query: a}
+  - prepare: {scope_idd: demo, query: a}
+    expect: {http: 422, error: invalid_request}
+  - prepare: {scope_id: demo, query: a, assembly: {sections: [{famly: memory, limit: 1}], shows: []}}
+  - prepare: {scope_id: demo, query: a, asembly: {}}
+    as: nobody
+    expect: {http: 401, error: unauthorized}
+"""
+
+
+def test_lint_warns_of_a_mistyped_key_of_a_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.yaml").write_text(REQUEST)
+    ended = CliRunner().invoke(app, ["lint", "a.yaml"])
+    assert ended.exit_code == 0
+    assert re.sub(r"known: .*", "known", ended.output).splitlines() == [
+        'a.yaml:4:15: warning: unknown key "scope_idd" of the request; it is answered with 422',
+        '  did you mean "scope_id"?',
+        'a.yaml:7:91: warning: unknown key "shows" of the request; it is answered with 422',
+        '  did you mean "show"?',
+        'a.yaml:7:64: warning: unknown key "famly" of the request; it is answered with 422',
+        '  did you mean "family"?',
+        "1 files, 0 refused, 3 warnings",
+    ]
