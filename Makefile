@@ -46,7 +46,7 @@ backend-test: $(INSTALLED)
 	@$(BIN)/harness run scenarios
 
 test: $(INSTALLED)
-	@$(BIN)/python -m pytest -q -n auto -m "not slow and not released" tests
+	@$(BIN)/python -m pytest -q -n auto -m "not slow and not released and not browser" tests
 	@echo "left out: tests marked slow (make faults runs them) or released"
 
 # TABLE=docs/faults.md writes what was measured into the document.

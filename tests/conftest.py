@@ -137,3 +137,10 @@ def target(engine_name: str, databases: Databases) -> ReferenceTarget:
     target = databases.target(engine_name)
     target.reset(RuntimeSpec())
     return target
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what needs a browser: beside other tests its pages are late."""
+    for item in items:
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker("browser")
