@@ -196,7 +196,7 @@ def _run(version: str, home: Path, command: list[str], deadline: float) -> None:
             "release_unknown",
             f"the package index has no PowerContext {version} for this machine",
             cause=words,
-            hint=f"see https://pypi.org/project/{_PACKAGE}/#history",
+            hint=f"the releases of {_PACKAGE} are listed on PyPI",
         )
     raise HarnessError(
         "release_not_installed",
