@@ -173,7 +173,8 @@ def _dressed(new: str, old: str, folded: str) -> str:
     """Return a character in the width and the case that its original has."""
     wide = _is_wide(old)
     plain = chr(ord(old) - _WIDE) if wide else old
-    cased = new.upper() if plain != folded else new
+    # A small letter may fold to another one: the micro sign does.
+    cased = new.upper() if plain != folded and not plain.islower() else new
     if wide and cased.isascii():
         cased = chr(ord(cased) + _WIDE)
     return cased if len(cased.encode()) == len(old.encode()) else old

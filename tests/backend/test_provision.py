@@ -192,6 +192,9 @@ def test_a_sweep_kills_only_the_engine_of_that_directory(tmp_path: Path, is_its_
     command = ["seekdb", "-c", "import signal; signal.pause()", "--base-dir", str(base)]
     with subprocess.Popen(command, executable=sys.executable) as process:
         (left / "base" / "run" / "seekdb.pid").write_text(str(process.pid), "ascii")
+        # A program that has just begun has no arguments yet.
+        while not Path(f"/proc/{process.pid}/cmdline").read_bytes():
+            pass
         home = open_home(tmp_path, wait_seconds=10)
         try:
             assert left_in(tmp_path) == [home.directory.name]
