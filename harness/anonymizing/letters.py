@@ -75,6 +75,9 @@ def kind(character: str) -> tuple[str, str, int]:
 @cache
 def is_simple(character: str) -> bool:
     """Say whether a character is one under every folding, so that another simple one behaves alike."""
+    if unicodedata.category(character) == "Cn":
+        # Of a character that this Python does not know, nothing is known to be alike.
+        return False
     folded = unicodedata.normalize("NFKC", character).casefold()
     return (len(folded) == 1 and unicodedata.normalize("NFKD", character) == character) or _is_hangul(character)
 
