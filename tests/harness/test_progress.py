@@ -49,6 +49,7 @@ def test_ci_and_pipes_have_plain_lines(place: Place) -> None:
         assert HIDDEN not in ended.output
 
 
+@pytest.mark.slow
 def test_an_interrupt_gives_the_cursor_back(place: Place) -> None:
     for number in range(100):
         place.write(f"many/s{number}.yaml", SCENARIO + "steps:" + ASK)
