@@ -135,9 +135,14 @@ class Connection:
         return self._send("POST", path, body, {"authorization": f"Bearer {token}", "content-type": "application/json"})
 
     def _send(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> tuple[int, bytes]:
-        self._http.request(method, path, body=body, headers=headers)
-        answer = self._http.getresponse()
-        return answer.status, answer.read()
+        try:
+            self._http.request(method, path, body=body, headers=headers)
+            answer = self._http.getresponse()
+            return answer.status, answer.read()
+        except (OSError, http.client.HTTPException):
+            # A request that broke off half sent would stand in the way of every later one.
+            self._http.close()
+            raise
 
 
 def cpu_seconds(pid: int) -> float:

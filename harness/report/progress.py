@@ -50,7 +50,8 @@ class Progress:
     def start(self) -> None:
         """Show the line."""
         self._live = Live(self, console=self._console, refresh_per_second=4, transient=True, redirect_stdout=False)
-        self._live.start()
+        # Drawn at once: what is awaited at the start is seen however soon the first scenario ends.
+        self._live.start(refresh=True)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Know how many there are."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 from bench.figures import BenchFailed
 from bench.load import asking, run
-from bench.serving import RuntimeProcess
+from bench.serving import Connection, RuntimeProcess
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -43,3 +44,12 @@ def test_an_answer_that_is_no_200_ends_the_measure(tmp_path: Path) -> None:
 def test_a_server_that_does_not_start_is_told_with_its_last_words(tmp_path: Path) -> None:
     with pytest.raises(BenchFailed, match="ACCESS_MODE takes"):
         RuntimeProcess(f"sqlite:///{tmp_path}/x.db", ACCESS_MODE="off")
+
+
+def test_a_request_that_broke_off_does_not_stand_in_the_way_of_the_next() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    connection = Connection(port)
+    for _ in range(2):
+        with pytest.raises(ConnectionRefusedError):
+            connection.get("/health/ready", "")
