@@ -132,6 +132,14 @@ def fresh_database(engine_name: str, databases: Databases) -> Iterator[str]:
 
 
 @pytest.fixture
+def fresh(fresh_database: str) -> Iterator[Storage]:
+    """The storage of a database that nothing has prepared yet."""
+    storage = open_storage(fresh_database)
+    yield storage
+    storage.close()
+
+
+@pytest.fixture
 def target(engine_name: str, databases: Databases) -> ReferenceTarget:
     """The runtime behind HTTP, on a cleared database."""
     target = databases.target(engine_name)

@@ -8,24 +8,10 @@ from collections.abc import Iterable, Iterator
 from harness.check.context import Prepared, strings
 from harness.check.failure import Failure, differs
 from harness.check.request import FIELDS, SHOWABLE
+from harness.scenario.check_steps import ERROR_STATUS
 from harness.target.base import Answer
 from runtime.artifacts import FAMILIES
 
-STATUS_OF_CODE: dict[str, int] = {
-    "unauthorized": 401,
-    "invalid_request": 422,
-    "forbidden": 403,
-    "scope_not_found": 404,
-    "artifact_not_found": 404,
-    "memory_not_found": 404,
-    "not_found": 404,
-    "method_not_allowed": 405,
-    "unsupported_media_type": 415,
-    "payload_too_large": 413,
-    "service_unavailable": 503,
-    "runtime_not_ready": 503,
-    "internal_error": 500,
-}
 _CODES_WITHOUT_DETAILS = frozenset(("unauthorized", "forbidden", "scope_not_found"))
 
 PUBLIC_TEXT = " ".join(
@@ -33,7 +19,7 @@ PUBLIC_TEXT = " ".join(
         *FIELDS,
         *SHOWABLE,
         *FAMILIES,
-        *STATUS_OF_CODE,
+        *ERROR_STATUS,
         "powercontext.prepared-context.v1 markdown schema status ready empty content content_bytes error code message",
         "details errors type loc msg body json application/json utf-8 x-request-id true false null",
         "512 8000 8192 32768 integer string array object boolean value input valid field request extra missing",
@@ -132,7 +118,7 @@ def _shape(answer: Answer, *, code_known: bool) -> Iterator[Failure]:
     code, details = error["code"], error["details"]
     if not isinstance(error["message"], str) or not error["message"].strip():
         yield differs("error-shape", "response", "a message", expected="in words", got=repr(error["message"]))
-    if code_known and STATUS_OF_CODE.get(code if isinstance(code, str) else "") != answer.status:
+    if code_known and ERROR_STATUS.get(code if isinstance(code, str) else "") != answer.status:
         yield differs("error-code", "response", "a code that fits the status", expected=answer.status, got=f"{code!r}")
     if code in _CODES_WITHOUT_DETAILS and details is not None:
         yield differs("error-details", "response", f"the details of {code}", expected="null", got=str(details)[:80])

@@ -8,11 +8,11 @@ from typing import Any
 
 from harness.check.context import strings
 from harness.check.delivered import Delivered, Malformed, read_delivered
-from harness.check.errors import STATUS_OF_CODE
 from harness.check.failure import Failure, differs
 from harness.check.naming import Names, UnknownName, Wanted, same_items
 from harness.check.regions import first_difference
 from harness.check.world import World
+from harness.scenario.check_steps import ERROR_STATUS
 from harness.scenario.model import AnyOrder, Expect
 from harness.target.base import Answer, Refused
 from harness.target.ids import Ids
@@ -59,7 +59,7 @@ def judge_write(expect: Expect, outcome: Refused | None) -> list[Failure]:
 def _http(expect: Expect, answer: Answer, _: Surroundings) -> Iterator[Failure]:
     expected = expect.http
     if expected is None:
-        expected = STATUS_OF_CODE.get(expect.error, 0) if expect.error is not None else 200
+        expected = ERROR_STATUS.get(expect.error, 0) if expect.error is not None else 200
     code = _field(_field(answer.json, "error"), "code")
     if expected and answer.status != expected:
         got = f"{answer.status} {code}" if code is not None else str(answer.status)

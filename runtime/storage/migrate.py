@@ -99,12 +99,7 @@ def _items(connection: Connection, scope_id: str) -> Iterator[tuple[Family, list
             .join_from(
                 artifacts,
                 fields,
-                and_(
-                    fields.c.scope_id == artifacts.c.scope_id,
-                    fields.c.family == artifacts.c.family,
-                    fields.c.artifact_id == artifacts.c.artifact_id,
-                    fields.c.revision == artifacts.c.head_revision,
-                ),
+                tables.FIELDS_OF_HEAD,
             )
             .where(artifacts.c.scope_id == scope_id, artifacts.c.family == family)
             .order_by(artifacts.c.artifact_id, fields.c.position)

@@ -135,12 +135,7 @@ def _select_documents(whole_field: int | None) -> Select[Any]:
         .join_from(
             artifacts,
             fields,
-            and_(
-                fields.c.scope_id == artifacts.c.scope_id,
-                fields.c.family == artifacts.c.family,
-                fields.c.artifact_id == artifacts.c.artifact_id,
-                fields.c.revision == artifacts.c.head_revision,
-            ),
+            tables.FIELDS_OF_HEAD,
         )
         .where(
             artifacts.c.family == bindparam("of_family"),

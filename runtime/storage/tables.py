@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Boolean, Column, ForeignKeyConstraint, Index, Integer, MetaData, Table
+from sqlalchemy import BigInteger, Boolean, Column, ForeignKeyConstraint, Index, Integer, MetaData, Table, and_
 
 from runtime.artifacts import MAX_ID_CHARACTERS
 from runtime.storage.tokenizer import MAX_TOKEN_BYTES
@@ -169,3 +169,11 @@ postings = Table(
 Its key is in the order of the search, so that one index answers it. It is derived from the other tables, and has no
 foreign keys: millions of rows would be checked one by one.
 """
+
+FIELDS_OF_HEAD = and_(
+    fields.c.scope_id == artifacts.c.scope_id,
+    fields.c.family == artifacts.c.family,
+    fields.c.artifact_id == artifacts.c.artifact_id,
+    fields.c.revision == artifacts.c.head_revision,
+)
+"""Joins an Artifact with the fields of its present revision."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
 
@@ -31,13 +30,6 @@ def filled(storage: Storage, database: str) -> str:
         writer.grant("reader", "demo")
         writer.write_memory("demo", [write("e", "contract tests")])
     return database
-
-
-@pytest.fixture
-def fresh(fresh_database: str) -> Iterator[Storage]:
-    storage = open_storage(fresh_database)
-    yield storage
-    storage.close()
 
 
 def use(storage: Storage) -> None:

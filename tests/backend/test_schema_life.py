@@ -6,11 +6,11 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
-from sqlalchemy import event, text
+from schemas import execute, refusal
+from sqlalchemy import event
 from worlds import found, make_scopes, memory_at, write, write_document, write_memory
 
 from backends.seeding import digest
@@ -26,26 +26,6 @@ RELEASED = (
     "CREATE TABLE pc_access_audit (event_id VARCHAR(64) PRIMARY KEY)",
 )
 """Of the tables of a released PowerContext, as 1.4.1 names them."""
-
-
-@pytest.fixture
-def fresh(fresh_database: str) -> Iterator[Storage]:
-    storage = open_storage(fresh_database)
-    yield storage
-    storage.close()
-
-
-def execute(storage: Storage, *statements: str) -> None:
-    with storage.engine.begin() as connection:
-        for statement in statements:
-            connection.execute(text(statement))
-
-
-def refusal(storage: Storage) -> SchemaRefused:
-    with pytest.raises(SchemaRefused) as caught:
-        storage.prepare()
-    assert str(caught.value) == f"{caught.value.code}: {caught.value.sentence} {caught.value.hint}"
-    return caught.value
 
 
 def fill(storage: Storage) -> None:

@@ -2,35 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
+from schemas import execute, refusal
 from sqlalchemy import text
 from worlds import make_scopes, memory_at, write, write_memory
 
 from backends.seeding import digest
-from runtime.errors import SchemaRefused, StorageUnreachable
+from runtime.errors import StorageUnreachable
 from runtime.storage import Storage, open_storage
-
-
-@pytest.fixture
-def fresh(fresh_database: str) -> Iterator[Storage]:
-    storage = open_storage(fresh_database)
-    yield storage
-    storage.close()
-
-
-def execute(storage: Storage, *statements: str) -> None:
-    with storage.engine.begin() as connection:
-        for statement in statements:
-            connection.execute(text(statement))
-
-
-def refusal(storage: Storage) -> SchemaRefused:
-    with pytest.raises(SchemaRefused) as caught:
-        storage.prepare()
-    assert caught.value.hint
-    return caught.value
 
 
 def test_the_second_preparation_changes_nothing(fresh: Storage, fresh_database: str) -> None:

