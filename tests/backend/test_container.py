@@ -8,13 +8,11 @@ from __future__ import annotations
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -23,20 +21,18 @@ from filelock import FileLock
 import backends
 from backends.errors import (
     DockerMissing,
-    DockerRemote,
     DockerSilent,
     EngineDied,
-    EngineError,
     EngineSlow,
     ImageUnknown,
     NotStarted,
     Unreachable,
 )
 from backends.oceanbase import OceanBase
-from backends.provision import container_engine, daemon
+from backends.provision import container_engine
 from backends.provision.claims import OWNER_LABEL, REUSE_LABEL
 from backends.provision.container_engine import ContainerEngine
-from backends.provision.daemon import check_is_local, connected
+from backends.provision.daemon import connected
 from backends.provision.databases import Endpoint, databases_of
 from backends.provision.homes import STATE_VARIABLE
 from backends.provision.images import MEMORY_VARIABLE
@@ -349,62 +345,3 @@ def test_an_unknown_image_is_named(docker: Any, state: Path) -> None:
 def test_an_image_that_no_image_can_be_called(docker: Any, state: Path) -> None:
     with pytest.raises(ImageUnknown, match="'NOT/An Image'"):
         ContainerEngine("NOT/An Image", state=state).start()
-
-
-def test_a_machine_without_docker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/docker.sock")
-    with pytest.raises(DockerMissing, match=r"DOCKER_HOST(.|\n)*embedded engine"):
-        ContainerEngine(IMAGE, state=tmp_path).start()
-
-
-def test_a_daemon_that_says_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(daemon, "CALL_SECONDS", 1)
-    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/docker.sock")
-    with socket.socket(socket.AF_UNIX) as silent:
-        silent.bind(f"{tmp_path}/docker.sock")
-        silent.listen()
-        with pytest.raises(DockerSilent, match="does not answer"):
-            ContainerEngine(IMAGE, state=tmp_path).start()
-
-
-def test_a_daemon_that_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/docker.sock")
-    with socket.socket(socket.AF_UNIX) as gone:
-        gone.bind(f"{tmp_path}/docker.sock")
-    with pytest.raises(DockerSilent):
-        ContainerEngine(IMAGE, state=tmp_path).start()
-
-
-@pytest.mark.parametrize(
-    ("where", "is_local"),
-    [
-        ("http+docker://localhost", True),
-        ("http://127.0.0.1:2375", True),
-        ("https://build.example:2376", False),
-        ("ssh://me@build.example", False),
-    ],
-)
-def test_a_daemon_of_another_machine_is_refused(where: str, is_local: bool) -> None:
-    client = SimpleNamespace(api=SimpleNamespace(base_url=where))
-    if is_local:
-        check_is_local(client)
-    else:
-        with pytest.raises(DockerRemote, match=r"build\.example"):
-            check_is_local(client)
-
-
-def test_a_run_without_docker_is_red_with_a_hint(tmp_path: Path) -> None:
-    environment = {**os.environ, "DOCKER_HOST": f"unix://{tmp_path}/docker.sock", STATE_VARIABLE: str(tmp_path)}
-    command = [sys.executable, "-c", "from harness.cli import main; main()", "run", "scenarios/profile", "-n", "0"]
-    ran = subprocess.run(
-        [*command, "--oceanbase-image", IMAGE, "-p", "no:cacheprovider"],
-        cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
-    assert ran.returncode == 2
-    assert "docker_missing: there is no Docker here" in ran.stdout
-
-
-def test_every_error_of_docker_has_a_hint() -> None:
-    for error in (DockerMissing("x"), DockerSilent("x"), DockerRemote("x"), ImageUnknown("x", "y")):
-        assert isinstance(error, EngineError)
-        assert "\n  hint: " in str(error)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import select
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -21,7 +19,6 @@ from sqlalchemy import text
 import backends
 from backends.base import Backend
 from backends.errors import (
-    EngineDied,
     EngineError,
     ForeignDatabase,
     NameInvalid,
@@ -33,7 +30,6 @@ from backends.errors import (
 from backends.oceanbase import OceanBase
 from backends.provision.databases import Endpoint
 from backends.provision.embedded import EmbeddedEngine
-from backends.provision.homes import STATE_VARIABLE
 from backends.provision.server import URL_VARIABLE, ServerEngine
 from backends.sqlite import SQLite
 from runtime.storage.engines import open_engine
@@ -288,29 +284,6 @@ def test_two_engines_side_by_side(engine: EmbeddedEngine, tmp_path: Path) -> Non
     first.drop("pch_run_gw0")
 
 
-def test_a_stop_removes_everything_and_is_idempotent(tmp_path: Path) -> None:
-    engine = EmbeddedEngine(state=tmp_path)
-    engine.start()
-    watched = os.pidfd_open(engine.pid)
-    engine.stop()
-    engine.stop()
-    assert ended(watched)
-    assert [path.name for path in tmp_path.iterdir()] == ["sweep.lock"]
-    with pytest.raises(NotStarted):
-        engine.check()
-
-
-def test_an_engine_outlives_the_thread_that_started_it(tmp_path: Path) -> None:
-    engine = EmbeddedEngine(state=tmp_path)
-    thread = threading.Thread(target=engine.start)
-    thread.start()
-    thread.join()
-    try:
-        engine.check()
-    finally:
-        engine.stop()
-
-
 def test_a_long_base_directory_gets_a_short_socket(tmp_path: Path) -> None:
     engine = EmbeddedEngine(state=tmp_path / ("long-" * 30))
     engine.start()
@@ -321,60 +294,6 @@ def test_a_long_base_directory_gets_a_short_socket(tmp_path: Path) -> None:
     finally:
         engine.stop()
     assert not short.exists()
-
-
-def test_a_killed_engine_is_reported_with_its_last_words(tmp_path: Path) -> None:
-    engine = EmbeddedEngine(state=tmp_path)
-    engine.start()
-    try:
-        owner = OceanBase(engine, run=RUN, owner=True)
-        worker = OceanBase.attach(owner.connection_info())
-        watched = os.pidfd_open(engine.pid)
-        os.kill(engine.pid, signal.SIGKILL)
-        assert ended(watched)
-        for act in (worker.check, worker.facts, owner.check, owner.facts, lambda: owner.database_url("pch_run_gw0")):
-            with pytest.raises(EngineDied, match=r"in mid-run(.|\n)*cause(.|\n)*hint"):
-                act()
-        with pytest.raises(EngineDied, match="signal 9"):
-            owner.check()
-    finally:
-        engine.stop()
-    assert [path.name for path in tmp_path.iterdir()] == ["sweep.lock"]
-
-
-def test_a_crashed_owner_leaves_no_engine_and_the_next_start_sweeps(tmp_path: Path) -> None:
-    program = (
-        "import sys\n"
-        "from backends.provision.embedded import EmbeddedEngine\n"
-        "engine = EmbeddedEngine()\n"
-        "engine.start()\n"
-        "print(engine.pid, flush=True)\n"
-        "sys.stdin.read()\n"
-    )
-    environment = {**os.environ, STATE_VARIABLE: str(tmp_path)}
-    with subprocess.Popen(
-        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
-    ) as owner:
-        assert owner.stdout is not None
-        watched = os.pidfd_open(int(owner.stdout.readline()))
-        owner.kill()
-    assert ended(watched)
-    (left,) = tmp_path.glob("engine-*")
-    following = EmbeddedEngine(state=tmp_path)
-    following.start()
-    try:
-        assert not left.exists()
-        following.check()
-    finally:
-        following.stop()
-
-
-def test_an_owner_that_forgets_to_stop_leaves_nothing(tmp_path: Path) -> None:
-    program = "from backends.provision.embedded import EmbeddedEngine; EmbeddedEngine().start(); raise SystemExit(3)"
-    environment = {**os.environ, STATE_VARIABLE: str(tmp_path)}
-    owner = subprocess.run([sys.executable, "-c", program], env=environment, timeout=60, check=False)
-    assert owner.returncode == 3
-    assert [path.name for path in tmp_path.iterdir()] == ["sweep.lock"]
 
 
 def test_clients_of_a_stopped_engine_do_not_hang(engine: EmbeddedEngine) -> None:
@@ -394,11 +313,3 @@ def test_the_registry_holds_the_two_classes() -> None:
     assert sorted(backends.BACKENDS) == ["oceanbase", "sqlite"]
     assert backends.BACKENDS["sqlite"] is SQLite
     assert backends.BACKENDS["oceanbase"] is OceanBase
-
-
-def ended(pidfd: int) -> bool:
-    """Wait for a process that need not be our child, and say whether it ended."""
-    try:
-        return bool(select.select([pidfd], [], [], 10)[0])
-    finally:
-        os.close(pidfd)
