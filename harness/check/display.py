@@ -117,14 +117,20 @@ def is_blank(text: str) -> bool:
 
 
 def show_invisible(data: bytes) -> str:
-    """Return a few bytes for a human: invisible characters, line ends and broken UTF-8 as escapes."""
-    text = data.decode("utf-8", errors="backslashreplace")
+    r"""Return a few bytes for a human: `<U+200D>` for what cannot be seen, `<0xFF>` for broken UTF-8, `\n` for LF.
+
+    The text under test writes such characters as `\u200d`; the raw character must look otherwise.
+    """
+    text = data.decode("utf-8", errors="surrogateescape")
     return "".join("\\n" if character == "\n" else escape_for_human(character) for character in text)
 
 
 def escape_for_human(character: str) -> str:
     """Return one character such that it can be seen: U+2028, U+2029 and unusual blanks too."""
+    code = ord(character)
+    if 0xDC80 <= code <= 0xDCFF:
+        # A byte that is no UTF-8, as Python keeps it.
+        return f"<0x{code - 0xDC00:02X}>"
     if character in INVISIBLE or character in LINE_BREAKS or (character.isspace() and character != " "):
-        code = ord(character)
-        return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+        return f"<U+{code:04X}>"
     return character

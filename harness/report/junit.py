@@ -93,7 +93,7 @@ def _count(element: ElementTree.Element) -> None:
 
 
 def _text(text: str) -> str:
-    """Return a text as XML can hold it: no control characters, no half of a pair; what is unseen as an escape."""
+    """Return a text as XML can hold it: no control characters, no half of a pair; what is unseen by its number."""
     whole = text.encode("utf-8", "replace").decode("utf-8")
     told = (character if character == "\n" else escape_for_human(character) for character in whole)
-    return "".join(f"\\u{ord(character):04x}" if character in "\ufffe\uffff" else character for character in told)
+    return "".join(f"<U+{ord(character):04X}>" if character in "\ufffe\uffff" else character for character in told)

@@ -231,7 +231,7 @@ def test_texts_without_items_are_only_texts() -> None:
         ("a b c", "a x c", ["  a [-b-]{+x+} c"]),
         ("one\ntwo\nthree\nfour\nfive", "one\ntwo\nthree\nfour\nsix", ["  ...", "  four", "  [-five-]{+six+}"]),
         ("a\nb\nc\nd\ne", "a\nX\nb\nc\nd\ne", ["  a", "  {+X+}", "  b", "  ..."]),
-        ("tea", "tea\u200b", ["  tea{+\\u200b+}"]),
+        ("tea", "tea\u200b", ["  tea{+<U+200B>+}"]),
         ("重跑测试", "重跑契约测试", ["  重跑{+契约+}测试"]),
         ("a", "a", []),
     ],

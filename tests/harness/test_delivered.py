@@ -134,7 +134,7 @@ def test_the_first_difference_names_its_region_and_shows_the_invisible() -> None
     assert difference is not None
     assert difference.region == 'body of "Memory 2"'
     assert difference.offset == RIGHT.index(b"Shared advice") + 6
-    assert difference.got.startswith(">     Shared"[-10:] + "\\u00a0advice")
+    assert difference.got.startswith(">     Shared"[-10:] + "<U+00A0>advice")
     assert first_difference(RIGHT, RIGHT) is None
     short = first_difference(RIGHT, RIGHT[:-3])
     assert short is not None
@@ -145,7 +145,7 @@ def test_the_first_difference_names_its_region_and_shows_the_invisible() -> None
 def test_the_first_difference_inside_a_character_shows_whole_characters() -> None:
     difference = first_difference("ab界cd".encode(), "ab甌cd".encode())
     assert difference is not None
-    assert "\\x" not in difference.expected + difference.got
+    assert "<0x" not in difference.expected + difference.got
 
 
 def test_the_table_of_invisible_characters_is_unicode_16() -> None:
@@ -183,3 +183,12 @@ def test_line_prefixes_are_counted() -> None:
     assert quoted("a\n\nb") == ">     a\n>     \n>     b"
     for shown in ("", "a", "界\n", "\n\n\n"):
         assert quoted_bytes(shown) == len(quoted(shown).encode())
+
+
+def test_a_raw_character_looks_otherwise_than_its_escape() -> None:
+    difference = first_difference(b"a\\u200db", "a\u200db".encode())
+    assert difference is not None
+    assert (difference.expected, difference.got) == ("a\\u200db", "a<U+200D>b")
+    broken = first_difference(b"a\xffb", b"a\\xffb")
+    assert broken is not None
+    assert (broken.expected, broken.got) == ("a<0xFF>b", "a\\xffb")

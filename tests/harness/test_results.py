@@ -298,4 +298,4 @@ def test_junit_tells_what_was_not_run_what_is_known_and_what_an_engine_did() -> 
     assert skipped.get("message") == "needs a reranker"
     title = root[0].find("properties/property[@name='scenario']")
     assert title is not None
-    assert title.get("value") == "a\\u0000?\\u200b\\ufffe]]><b>"
+    assert title.get("value") == "a<U+0000>?<U+200B><U+FFFE>]]><b>"

@@ -16,12 +16,12 @@ function make(tag, attributes = {}, ...children) {
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]/u;
 const UNSEEN_OR_NOT = /([\p{Cc}\p{Cf}\p{Cs}\u2028\u2029\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000])/u;
 
-function escaped(character) {
-  const code = character.codePointAt(0);
-  return code > 0xffff ? "\\U" + code.toString(16).padStart(8, "0") : "\\u" + code.toString(16).padStart(4, "0");
+// The texts under test write such a character as an escape; the raw one must look otherwise.
+function named(character) {
+  return "<U+" + character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0") + ">";
 }
 
-// A text's nodes, its invisible characters as escapes; blanks at a line's end can be seen as well.
+// A text's nodes, its invisible characters by their numbers; blanks at a line's end can be seen as well.
 function shown(text, { atEnd = true } = {}) {
   const nodes = [];
   const trailing = atEnd ? text.length - text.replace(/ +$/, "").length : 0;
@@ -29,7 +29,7 @@ function shown(text, { atEnd = true } = {}) {
   if (!UNSEEN.test(plain)) nodes.push(plain);
   else {
     for (const part of plain.split(UNSEEN_OR_NOT)) {
-      if (part !== "") nodes.push(UNSEEN.test(part) ? make("span", { class: "unseen" }, escaped(part)) : part);
+      if (part !== "") nodes.push(UNSEEN.test(part) ? make("span", { class: "unseen" }, named(part)) : part);
     }
   }
   if (trailing) nodes.push(make("span", { class: "unseen", title: "blanks at the end of a line" }, "·".repeat(trailing)));
