@@ -1,4 +1,4 @@
-"""Consistency under writes, on both engines: SOAK_SECONDS (default 9) on each, with the seed SOAK_SEED."""
+"""Consistency under writes, on both engines: SOAK_SECONDS (default 10) on each, with the seed SOAK_SEED."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from runtime.http.server import ContextServer
 from runtime.recall import RecallRequest, RecallSource, default_sources
 from runtime.storage import Reader, Storage, open_storage
 
-SECONDS = float(os.environ.get("SOAK_SECONDS", "9"))
+SECONDS = float(os.environ.get("SOAK_SECONDS", "10"))
 SEED = int(os.environ.get("SOAK_SEED", "1489"))
 
 
