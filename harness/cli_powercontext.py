@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from harness.target.powercontext.releases import DEFAULT_VERSION, install, releases_directory
+from harness.target.powercontext.releases import DEFAULT_VERSION, can_be_target, install, releases_directory
 
 
 def powercontext(
@@ -16,5 +16,6 @@ def powercontext(
     """Install released PowerContext servers, each once and outside of this project, to be targets."""
     for version in versions or [DEFAULT_VERSION]:
         release = install(version, lambda line: print(line, file=sys.stderr))
-        print(f"{release.version} is installed: harness run --target powercontext=={release.version}")
+        use = f"harness run --target powercontext=={release.version}"
+        print(f"{release.version} is installed: {use if can_be_target(version) else 'too old to be a target'}")
     print(f"all releases lie in {releases_directory()}; remove what is no longer needed")

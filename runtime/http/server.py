@@ -31,6 +31,8 @@ from runtime.errors import (
     ServiceUnavailable,
     StorageUnreachable,
 )
+from runtime.http import generated
+from runtime.http.published import published
 from runtime.http.workers import Workers
 from runtime.storage import Principal
 
@@ -63,18 +65,19 @@ class ContextServer:
         self._ready = False
         self._making_ready = threading.Lock()
         self._workers = Workers()
+        answers = {
+            generated.GET_LIVENESS: self._live,
+            generated.GET_READINESS: self._answer_ready,
+            generated.GET_CAPABILITIES: self._capabilities,
+            generated.GET_CONTRACT: self._contract,
+            generated.PREPARE_CONTEXT: self._prepare,
+            generated.GET_MEMORY_ENTRY: self._read_entry,
+            generated.GET_ARTIFACT_REVISION: self._read_revision,
+        }
         routed = Starlette(
             routes=[
-                Route("/health/live", self._live, methods=["GET"]),
-                Route("/health/ready", self._answer_ready, methods=["GET"]),
-                Route("/v1/capabilities", self._capabilities, methods=["GET"]),
-                Route("/v1/context/prepare", self._prepare, methods=["POST"]),
-                Route("/v1/memory/entries/get", self._read_entry, methods=["POST"]),
-                Route(
-                    "/v1/scopes/{scope_id}/artifacts/{family}/{artifact_id}/revisions/{revision}",
-                    self._read_revision,
-                    methods=["GET"],
-                ),
+                Route(operation.path, answers[operation], methods=[operation.method])
+                for operation in generated.OPERATIONS
             ],
             exception_handlers={
                 OperationError: _operation_error,
@@ -110,6 +113,9 @@ class ContextServer:
 
     async def _capabilities(self, _request: Request) -> Response:
         return _json({"context_versions": [contract.SCHEMA], "assembly": True, "format": ["markdown"]})
+
+    async def _contract(self, _request: Request) -> Response:
+        return _json(published())
 
     async def _prepare(self, request: Request) -> Response:
         body, refused = await _read_body(request)

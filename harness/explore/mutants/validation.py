@@ -11,14 +11,19 @@ MUTANTS: tuple[Mutant, ...] = (
         ROOM,
         "no section is the default",
         "An explicit empty list of sections gets the default.",
-        Edit("contract.py", "    return sections\n", "    return sections or _default_sections()\n"),
+        Edit(
+            "http/generated.py",
+            "AfterValidator(rules.each_once(",
+            "AfterValidator(lambda sections: sections or Assembly().sections),\n"
+            "        AfterValidator(rules.each_once(",
+        ),
         killers=("empty/no_section_selected", "grouping/empty_sections_read_nothing"),
     ),
     mutant(
         ROOM,
         "default of eight Memory items",
         "The default of Memory is 8 instead of 6.",
-        Edit("contract.py", "Section(family=MEMORY, limit=6)", "Section(family=MEMORY, limit=8)"),
+        Edit("http/generated.py", 'Section(family="memory", limit=6)', 'Section(family="memory", limit=8)'),
         killers=("grouping/an_empty_assembly_is_the_default_spelled_out",),
     ),
     mutant(
@@ -26,8 +31,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "null accepted",
         "`assembly: null` is taken as absent.",
         Edit(
-            "contract.py",
-            "Annotated[Assembly | None, BeforeValidator(_not_null)]",
+            "http/generated.py",
+            "Annotated[Assembly | None, BeforeValidator(rules.not_null)]",
             "Annotated[Assembly | None, Field()]",
         ),
         killers=("validation/assembly_is_an_object_never_null",),
@@ -36,35 +41,35 @@ MUTANTS: tuple[Mutant, ...] = (
         ROOM,
         "types converted",
         'Strings and booleans are taken for numbers, so that "8" is 8.',
-        Edit("contract.py", "strict=True", "strict=False"),
+        Edit("http/rules.py", "strict=True", "strict=False"),
         killers=("validation/limit_is_a_strict_integer", "validation/max_bytes_is_a_strict_integer"),
     ),
     mutant(
         ROOM,
         "unknown fields ignored",
         "Fields that nobody knows are accepted.",
-        Edit("contract.py", 'extra="forbid"', 'extra="ignore"'),
+        Edit("http/rules.py", 'extra="forbid"', 'extra="ignore"'),
         killers=("validation/unknown_fields_are_refused_at_every_level",),
     ),
     mutant(
         ROOM,
         "family selected twice",
         "A family may be selected more than once.",
-        Edit("contract.py", "if len(set(families)) < len(families):", "if False:"),
+        Edit("http/rules.py", "if any(found.count(value) > 1 for value in values):", "if False:"),
         killers=("validation/families_are_known_and_named_once",),
     ),
     mutant(
         ROOM,
         "limit of nine",
         "A limit may be 9.",
-        Edit("contract.py", "MAX_LIMIT = 8", "MAX_LIMIT = 9"),
+        Edit("http/generated.py", "Field(ge=1, le=8)", "Field(ge=1, le=9)"),
         killers=("validation/limits_of_each_family", "validation/a_raised_total_keeps_each_limit"),
     ),
     mutant(
         ROOM,
         "three Experiences",
         "The limit of Experience may be 3.",
-        Edit("contract.py", "MAX_EXPERIENCE_LIMIT = 2", "MAX_EXPERIENCE_LIMIT = 3"),
+        Edit("http/generated.py", "maximum=2", "maximum=3"),
         killers=("validation/limits_of_each_family",),
     ),
     mutant(
@@ -89,7 +94,7 @@ MUTANTS: tuple[Mutant, ...] = (
         ROOM,
         "budget of 511",
         "max_bytes may be 511.",
-        Edit("contract.py", "ge=512", "ge=511"),
+        Edit("http/generated.py", "ge=512", "ge=511"),
         killers=("validation/max_bytes_lies_between_512_and_32768",),
     ),
     mutant(
@@ -97,13 +102,12 @@ MUTANTS: tuple[Mutant, ...] = (
         "query measured in bytes",
         "A query of more than 8192 bytes is refused, however few characters it has.",
         Edit(
-            "contract.py",
-            "query: Annotated[str, Field(min_length=1, max_length=MAX_QUERY_CHARACTERS), AfterValidator(_not_blank)]",
-            "query: Annotated[\n"
-            "        str,\n"
-            "        Field(min_length=1),\n"
-            '        AfterValidator(lambda query: _not_blank(query if len(query.encode()) <= 8192 else "")),\n'
-            "    ]",
+            "http/generated.py",
+            "    query: Query\n",
+            "    query: Annotated[\n"
+            "        Query,\n"
+            "        AfterValidator(lambda query: rules.not_null(query if len(query.encode()) <= 8192 else None)),\n"
+            "    ]\n",
         ),
         killers=("validation/query_has_1_to_8192_characters", "bugs/query_is_measured_in_characters"),
     ),

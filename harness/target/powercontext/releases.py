@@ -67,9 +67,14 @@ def installed() -> list[str]:
 
 def newest() -> Release:
     """Return the newest release that is installed; raises HarnessError with the code release_missing."""
-    if not (versions := installed()):
+    if not (versions := [version for version in installed() if can_be_target(version)]):
         raise _missing("no release of PowerContext is installed", DEFAULT_VERSION)
     return release(versions[-1])
+
+
+def can_be_target(version: str) -> bool:
+    """Say whether a release has the prepare path of RFC 1489, as 1.0.0 was the first to have."""
+    return _order(version)[:3] >= _OLDEST
 
 
 def release(version: str) -> Release:
@@ -77,12 +82,20 @@ def release(version: str) -> Release:
 
     Raises HarnessError: version_malformed, release_too_old, release_missing.
     """
-    if _order(version)[:3] < _OLDEST:
+    if not can_be_target(version):
         raise HarnessError(
             "release_too_old",
             f"PowerContext {version} cannot be a target: targets start from 1.0.0",
             hint=f"for instance powercontext=={DEFAULT_VERSION}",
         )
+    return older_release(version)
+
+
+def older_release(version: str) -> Release:
+    """Return an installed release of any age, as a server or a caller from before RFC 1489 and not as a target.
+
+    Raises HarnessError: version_malformed, release_missing.
+    """
     if not _is_complete(_home(version)):
         raise _missing(f"PowerContext {version} is not installed", version)
     return Release(version, _python(_home(version)))
