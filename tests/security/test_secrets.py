@@ -7,6 +7,7 @@ import hmac
 import io
 import logging
 import os
+import re
 import subprocess
 import sys
 import traceback
@@ -158,4 +159,7 @@ def _password(database: str) -> list[str]:
 
 def test_no_file_of_ours_holds_a_password_of_an_engine() -> None:
     root = Path(__file__).parents[2]
-    assert not [path for path in (root / "results").glob("*.json") if "root:" in path.read_text(encoding="utf-8")]
+    # As in a URL: a scenario may call a principal root.
+    password = re.compile(r"root(@[^:@\s]*)?:[^@\s\"{]+@")
+    assert password.search("mysql+oceanbase://root:secret@127.0.0.1:2881/x")
+    assert not [path for path in (root / "results").glob("*.json") if password.search(path.read_text(encoding="utf-8"))]
