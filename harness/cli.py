@@ -31,6 +31,7 @@ from harness.report.results import DEFAULT as RESULTS
 from harness.report.results import SCHEMA as RESULTS_SCHEMA
 from harness.scenario.files import exists, scenario_files
 from harness.scenario.loader import load
+from harness.scenario.reference import reference
 from harness.scenario.schema import text as schema_text
 from harness.scenario.schema import write_beside
 from harness.target import TARGETS
@@ -221,8 +222,12 @@ app.command()(report)
 def schema(
     results: Annotated[bool, typer.Option("--results", help="that of results files instead")] = False,
     write: Annotated[bool, typer.Option("--write", help="write it into the folder scenarios, for editors")] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="as a page for readers (docs/format.md)")] = False,
 ) -> None:
     """Print the JSON Schema of scenario files, for editors, or that of results files."""
+    if markdown:
+        print(reference(), end="")
+        return
     if write:
         print(write_beside(FOLDER))
         return

@@ -17,6 +17,8 @@ _SHORTEST = 12
 """Characters of a text that are not worth shortening."""
 _SIMPLE = re.compile(r"[a-z][a-z0-9-]{0,11}")
 _CONTENT = ("memory", "experience", "profile", "topics")
+_SINGLE = {"contains", "absent"}
+"""Expectations that are lists of claims, each of which stands alone."""
 
 
 def reductions(plain: Plain) -> Iterator[Plain]:
@@ -64,7 +66,7 @@ def _alone(plain: Plain, steps: list[Plain]) -> Plain:
 def _without_items(plain: Plain) -> Iterator[Plain]:
     """Yield the scenario with fewer items in one of its lists, wherever it is."""
     for path, value in _walk(plain):
-        if isinstance(value, list) and path[0] not in _TOLD and path != ("steps",):
+        if isinstance(value, list) and path[0] not in _TOLD and path != ("steps",) and not _is_claimed(path):
             yield from (_put(plain, path, items) for items in fewer(value))
             if len(value) == 1 and len(path) > 2 and path[-2] == "memory":
                 yield _put(plain, path, value[0])
@@ -73,7 +75,7 @@ def _without_items(plain: Plain) -> Iterator[Plain]:
 def _without_members(plain: Plain) -> Iterator[Plain]:
     """Yield the scenario without one key of one of its mappings, wherever it is."""
     for path, value in _walk(plain):
-        if isinstance(value, dict):
+        if isinstance(value, dict) and not _is_claimed(path):
             for key in value:
                 if not (path == () and key in _KEPT | _TOLD) and path not in (("scopes",), ("principals",)):
                     yield _put(plain, path, {name: part for name, part in value.items() if name != key})
@@ -81,7 +83,7 @@ def _without_members(plain: Plain) -> Iterator[Plain]:
 
 def _shorter_texts(plain: Plain) -> Iterator[Plain]:
     for path, value in _walk(plain):
-        if isinstance(value, str) and path[0] not in {"scenario", *_TOLD}:
+        if isinstance(value, str) and path[0] not in {"scenario", *_TOLD} and not _is_claimed(path):
             yield from (_put(plain, path, " ".join(words)) for words in fewer(value.split(" ")) if words)
             if len(value) <= _SHORTEST:
                 continue
@@ -154,6 +156,15 @@ def _unmentioned(value: Any, gone: set[str]) -> Any:
     return (
         [part for part in value if not (isinstance(part, str) and part in gone)] if isinstance(value, list) else value
     )
+
+
+def _is_claimed(path: Path) -> bool:
+    """Say whether a value is a part of one thing that a step expects: with another value it would be another claim."""
+    match path:
+        case ("steps", _, "expect", key, *rest):
+            return bool(rest) or key not in _SINGLE
+        case _:
+            return False
 
 
 def _is_about(step: Plain, gone: set[str]) -> bool:

@@ -88,9 +88,13 @@ class ExperienceItem(Strict):
     state: CandidateState | None = None
     """`pending` or `rejected` make a Candidate, which is never recalled."""
     situation: Text
+    """What was the case."""
     action: Text
+    """What was done."""
     outcome: Text
+    """What came of it."""
     lesson: Text
+    """What is to be learned of it."""
     vector: Vector | None = None
     """What the fixture embedder says of it."""
 
@@ -112,7 +116,9 @@ class TopicItem(Strict):
     state: CandidateState | None = None
     """`pending` or `rejected` make a Candidate, which is never recalled."""
     title: Text
+    """Searched, and shown first."""
     summary: Text
+    """Searched, and shown after the title."""
     detail: Text
     """Searched, and where the snippet comes from."""
     vector: Vector | None = None
@@ -194,6 +200,7 @@ class Token(Strict):
     """A caller who shows this token, known to the server or not."""
 
     token: Text
+    """What stands behind `Bearer`."""
 
 
 class HexBody(Strict):
@@ -240,6 +247,7 @@ class ItemSpec(Strict):
     id: Id | None = None
     """An Artifact's id."""
     revision: Whole | None = None
+    """The Artifact's revision."""
 
     @model_validator(mode="after")
     def _one_of_the_two(self) -> ItemSpec:
@@ -258,6 +266,7 @@ class AnyOrder(Strict):
     """Items whose order does not matter."""
 
     any_order: tuple[Item, ...]
+    """The items, all of them and no others."""
 
 
 SectionTitle = Literal["Memory", "Experience", "Profile", "Topic Memory"]
@@ -268,7 +277,9 @@ class Bounds(Strict):
     """A number of bytes between two bounds, both included."""
 
     at_most: Whole | None = None
+    """The most."""
     at_least: Whole | None = None
+    """The fewest."""
 
 
 class Expect(Strict):
@@ -310,6 +321,7 @@ class Fault(Strict):
     """A fault that is declared from here on: of a family's recall."""
 
     family: Family
+    """Whose recall it is."""
     kind: Literal["error", "hang", "slow", "none"]
     """What the recall does; `none` ends the fault."""
     backend: str = "any"

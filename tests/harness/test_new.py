@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from harness.cli import app
+from harness.errors import HarnessError
 from harness.explore.engines import open_session
 from harness.run.session import Session
 from harness.scenario.formatting import formatted
@@ -19,8 +20,20 @@ from harness.scenario.schema import text as schema_text
 from harness.scenario.template import PERMISSIONS, Permission, template
 from runtime.artifacts import FAMILIES, TOPIC_MEMORY, Family
 
-CHOICES = [some for count in range(1, 5) for some in combinations(FAMILIES, count)]
+REFUSED: tuple[tuple[Family, ...], Permission] = ((TOPIC_MEMORY,), "reference")
+"""The one combination that cannot be: topics are read from no reference."""
+CHOICES: list[tuple[tuple[Family, ...], Permission]] = [
+    (some, permission)
+    for count in range(1, 5)
+    for some in combinations(FAMILIES, count)
+    for permission in PERMISSIONS
+    if (some, permission) != REFUSED
+]
 PATH = Path("scenarios/grouping/mine.yaml")
+
+
+def named(part: Permission | tuple[Family, ...]) -> str:
+    return part if isinstance(part, str) else "-".join(part)
 
 
 @pytest.fixture(scope="module")
@@ -34,11 +47,8 @@ def new(*words: str) -> tuple[int, str]:
     return ended.exit_code, ended.output if ended.exception is None else str(ended.exception)
 
 
-@pytest.mark.parametrize("permission", PERMISSIONS)
-@pytest.mark.parametrize("families", CHOICES, ids="-".join)
+@pytest.mark.parametrize(("families", "permission"), CHOICES, ids=named)
 def test_every_combination_runs_green(families: tuple[Family, ...], permission: Permission, session: Session) -> None:
-    if permission == "reference" and families == (TOPIC_MEMORY,):
-        pytest.skip("topics are read from no reference")
     # The order is the caller's.
     text = template(PATH, schema="x", families=families[::-1], permission=permission)
     loaded = parse(text.encode(), PATH)
@@ -47,6 +57,16 @@ def test_every_combination_runs_green(families: tuple[Family, ...], permission: 
     assert formatted(text.encode(), PATH) == text
     refusals = {"none": 0, "reference": 1, "revoked": 1, "administrator": 3}
     assert text.count("error: ") == refusals[permission]
+
+
+def test_a_reference_from_which_nothing_would_be_read_is_refused() -> None:
+    families, permission = REFUSED
+    with pytest.raises(HarnessError, match="topic memory is read from no referenced Scope") as refused:
+        template(PATH, schema="x", families=families, permission=permission)
+    assert (refused.value.code, refused.value.hint) == ("no_such_case", "add --family memory for instance")
+    # The same families with another permission, and the same permission with one more family, are possible.
+    assert (families, "none") in CHOICES
+    assert (("memory", *families), permission) in CHOICES
 
 
 def test_the_command_takes_what_it_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

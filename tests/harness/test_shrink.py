@@ -10,6 +10,7 @@ from targets import wrong
 
 from harness.errors import HarnessError
 from harness.explore.engines import open_session
+from harness.explore.judging import find
 from harness.explore.reductions import fewer
 from harness.explore.shrink import shrink, shrink_with
 from harness.explore.writing import lines_in
@@ -84,6 +85,43 @@ def test_what_has_no_part_in_the_failure_is_dropped(file: Path, monkeypatch: pyt
     assert demo.id is None
     assert not demo.references
     assert {change.text for changes in demo.memory for change in changes} <= {"tests", "contract", "Contract"}
+
+
+OVERSPENT = """\
+scenario: two items where one has room
+scopes:
+  demo:
+    memory:
+      - {entry: entry-1, text: Run the contract tests by hand.}
+      - {entry: entry-2, text: Contract tests run nightly.}
+      - {entry: entry-3, text: Tea.}
+steps:
+  - prepare: {scope_id: demo, query: contract tests, max_bytes: 600, assembly: {}}
+    expect: {status: ready, sections: [{Memory: [entry-2, entry-1]}], contains: [nightly, by hand]}
+"""
+
+
+def test_what_the_author_expects_is_kept_or_left_out_but_not_changed(tmp_path: Path) -> None:
+    file = tmp_path / "big.yaml"
+    file.write_text(OVERSPENT, encoding="utf-8")
+    with open_session(["sqlite"]) as session:
+        made = load(shrink_with(session, load(file), ["sqlite"], report=lambda _: None)).scenario
+    [step] = made.steps
+    assert step.expect.model_dump(exclude_defaults=True) == {"sections": ({"Memory": ("entry-2", "entry-1")},)}
+    [demo] = made.scopes.values()
+    assert [change.entry for changes in demo.memory for change in changes] == ["entry-1", "entry-2"]
+
+
+def test_a_smaller_scenario_delivers_the_same_items(tmp_path: Path) -> None:
+    file = tmp_path / "big.yaml"
+    turned = OVERSPENT.replace(", max_bytes: 600", "").replace("[entry-2, entry-1]", "[entry-1, entry-2]")
+    file.write_text(turned, encoding="utf-8")
+    with open_session(["sqlite"]) as session:
+        made = shrink_with(session, load(file), ["sqlite"], report=lambda _: None)
+        found = find(session, load(made), ["sqlite"])
+    # entry-1 has six words and entry-2 four; both hold both words of the query, fewer words go first.
+    assert found is not None
+    assert found.failure.got == "Memory: [entry-2, entry-1]"
 
 
 def test_a_scenario_that_passes_is_refused(file: Path) -> None:
