@@ -27,8 +27,10 @@ from harness.cli_write import accept, fmt, lint, new
 from harness.doctor import examine
 from harness.errors import HarnessError, UnknownNames
 from harness.plugin import RUN
+from harness.plugin.items import shown_path
 from harness.report.results import DEFAULT as RESULTS
 from harness.report.results import SCHEMA as RESULTS_SCHEMA
+from harness.report.sharding import read_shard
 from harness.scenario.files import exists, scenario_files
 from harness.scenario.loader import load
 from harness.scenario.reference import reference
@@ -111,6 +113,9 @@ def run_pytest(arguments: Sequence[str]) -> int:
     witness = _Witness()
     code = pytest.main([*defaults, *arguments], plugins=[witness])
     if code == pytest.ExitCode.NO_TESTS_COLLECTED:
+        if _is_empty_shard(reading.config, FOLDER if reading.names_no_path else None):
+            print("no scenario is in this shard")
+            return 0
         print("nothing_selected: no scenario fits what was asked for", file=sys.stderr)
     return MISUSE if witness.saw_misuse and code != pytest.ExitCode.INTERRUPTED else _exit_code(code)
 
@@ -120,14 +125,26 @@ def _refuse_unknown_tags(config: pytest.Config, folder: str | None) -> None:
     asked = set(re.findall(r"\w+", config.option.markexpr or "")) - {"and", "or", "not"}
     if not asked:
         return
-    words = [folder] if folder is not None else [word.split("::")[0] for word in config.args]
     known: set[str] = {line.partition(":")[0].partition("(")[0] for line in config.getini("markers")}
-    for file in scenario_files([path for path in map(Path, words) if exists(path)]):
+    for file in _named_files(config, folder):
         # A file that cannot be read is told by the run itself.
         with suppress(HarnessError):
             known.update(load(file).scenario.tags)
     if asked - known:
         raise UnknownNames("tag", sorted(asked - known), sorted(known))
+
+
+def _named_files(config: pytest.Config, folder: str | None) -> list[Path]:
+    """Return the scenario files that the user's words name."""
+    words = [folder] if folder is not None else [word.split("::")[0] for word in config.args]
+    return list(scenario_files([path for path in map(Path, words) if exists(path)]))
+
+
+def _is_empty_shard(config: pytest.Config, folder: str | None) -> bool:
+    """Say whether there are scenarios and the hash gave this shard none of them: a small corpus on many machines."""
+    shard = read_shard(config.getoption("--shard"))
+    files = _named_files(config, folder)
+    return shard is not None and bool(files) and not any(shard.has(shown_path(file, config)) for file in files)
 
 
 def _exit_code(code: int) -> int:

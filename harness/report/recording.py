@@ -100,7 +100,9 @@ class Recorder:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Write the files, as far as the run got; a run whose results are lost is red."""
-        if self._records and self.problem is None:
+        # A shard of a small corpus may be empty; its file is joined with the others like any.
+        is_empty_shard = session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and self._run["options"]["shard"]
+        if (self._records or is_empty_shard) and self.problem is None:
             self._write(session)
         if self.problem is not None and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED

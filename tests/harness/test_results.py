@@ -181,6 +181,30 @@ def test_shards_are_parts_without_overlap_and_join_to_the_whole(place: Place) ->
     assert steady(whole) == steady(found(place))
 
 
+@pytest.mark.parametrize("processes", ["0", "2"])
+def test_a_shard_without_scenarios_is_green_and_joins(place: Place, processes: str) -> None:
+    counts = []
+    for shard in (1, 2, 3):
+        words = ("-n", processes, "--shard", f"{shard}/3", "--results", f"{shard}.json", "--junit", f"{shard}.xml")
+        ended = place.harness("run", *SQLITE, *words)
+        assert ended.code == 0, ended.output
+        counts.append(len(found(place, f"{shard}.json")["cases"]))
+        assert ("no scenario is in this shard" in ended.output) is (counts[-1] == 0)
+        assert (place.folder / f"{shard}.xml").exists()
+    # Two scenarios cannot fill three shards.
+    assert 0 in counts
+    assert sum(counts) == 2
+    place.harness("report", "1.json", "2.json", "3.json", "--joined", "all.json", "--output", "all.html")
+    assert len(found(place, "all.json")["cases"]) == 2
+
+
+def test_a_shard_of_no_corpus_is_refused(place: Place) -> None:
+    (place.folder / "nothing").mkdir()
+    ended = place.harness("run", "nothing", *SQLITE, "--shard", "1/2")
+    assert ended.code == 2
+    assert "nothing_selected" in ended.output
+
+
 def test_a_shard_depends_on_the_path_alone() -> None:
     shard = read_shard("2/4")
     assert shard is not None
