@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated
 
@@ -98,6 +99,8 @@ def run_pytest(arguments: Sequence[str]) -> int:
     reading = _Reading()
     code = pytest.main([*defaults, *arguments], plugins=[reading])
     if reading.config is None:
+        for hint in reading.hints(arguments):
+            print(hint, file=sys.stderr)
         return _exit_code(code)
     if reading.names_no_path:
         if not Path(FOLDER).is_dir():
@@ -105,28 +108,30 @@ def run_pytest(arguments: Sequence[str]) -> int:
                 "nothing_to_run", f"there is no folder `{FOLDER}` here", hint="name a scenario file or a folder"
             )
         defaults.append(FOLDER)
+    for folder in _folders(reading.named):
+        defaults += ["--scenario-folder", str(folder)]
     if reading.is_worth_spreading:
         defaults += ["-n", "auto"]
     if reading.config.getoption("--results") is None and _can_be_written(RESULTS):
         defaults += ["--results", str(RESULTS)]
-    _refuse_unknown_tags(reading.config, FOLDER if reading.names_no_path else None)
+    _refuse_unknown_tags(reading.config, reading.named)
     witness = _Witness()
     code = pytest.main([*defaults, *arguments], plugins=[witness])
     if code == pytest.ExitCode.NO_TESTS_COLLECTED:
-        if _is_empty_shard(reading.config, FOLDER if reading.names_no_path else None):
+        if _is_empty_shard(reading.config, reading.named):
             print("no scenario is in this shard")
             return 0
         print("nothing_selected: no scenario fits what was asked for", file=sys.stderr)
     return MISUSE if witness.saw_misuse and code != pytest.ExitCode.INTERRUPTED else _exit_code(code)
 
 
-def _refuse_unknown_tags(config: pytest.Config, folder: str | None) -> None:
+def _refuse_unknown_tags(config: pytest.Config, named: Sequence[Path]) -> None:
     """Know a mistyped tag before processes are started; raises UnknownNames."""
     asked = set(re.findall(r"\w+", config.option.markexpr or "")) - {"and", "or", "not"}
     if not asked:
         return
     known: set[str] = {line.partition(":")[0].partition("(")[0] for line in config.getini("markers")}
-    for file in _named_files(config, folder):
+    for file in scenario_files(named):
         # A file that cannot be read is told by the run itself.
         with suppress(HarnessError):
             known.update(load(file).scenario.tags)
@@ -134,17 +139,20 @@ def _refuse_unknown_tags(config: pytest.Config, folder: str | None) -> None:
         raise UnknownNames("tag", sorted(asked - known), sorted(known))
 
 
-def _named_files(config: pytest.Config, folder: str | None) -> list[Path]:
-    """Return the scenario files that the user's words name."""
-    words = [folder] if folder is not None else [word.split("::")[0] for word in config.args]
-    return list(scenario_files([path for path in map(Path, words) if exists(path)]))
+def _folders(named: Sequence[Path]) -> list[Path]:
+    """Return the folders whose scenarios are meant, the one with a ledger first; raises HarnessError."""
+    folders = [path for path in named if path.is_dir()]
+    for folder in folders:
+        if next(scenario_files([folder]), None) is None:
+            raise HarnessError("nothing_to_run", f"no scenario is in `{folder}`", hint="a scenario is a YAML file")
+    here = Path(FOLDER)
+    return [here, *folders] if here.is_dir() and here not in folders else folders
 
 
-def _is_empty_shard(config: pytest.Config, folder: str | None) -> bool:
+def _is_empty_shard(config: pytest.Config, named: Sequence[Path]) -> bool:
     """Say whether there are scenarios and the hash gave this shard none of them: a small corpus on many machines."""
     shard = read_shard(config.getoption("--shard"))
-    files = _named_files(config, folder)
-    return shard is not None and bool(files) and not any(shard.has(shown_path(file, config)) for file in files)
+    return shard is not None and not any(shard.has(shown_path(file, config)) for file in scenario_files(named))
 
 
 def _exit_code(code: int) -> int:
@@ -163,6 +171,21 @@ class _Reading:
 
     def __init__(self) -> None:
         self.config: pytest.Config | None = None
+        self._parser: pytest.Parser | None = None
+
+    def pytest_addoption(self, parser: pytest.Parser) -> None:
+        """Keep the parser, which will know every option."""
+        self._parser = parser
+
+    def hints(self, words: Sequence[str]) -> Iterator[str]:
+        """Yield what may have been meant by options that are unknown."""
+        own = [] if self._parser is None else self._parser.getgroup("harness").options
+        known = [name for option in own for name in option.names()]
+        for word in words:
+            name = word.partition("=")[0]
+            if name.startswith("--") and name not in known:
+                for meant in get_close_matches(name, known, n=1):
+                    yield f'unknown_option: "{name}"\n  hint: did you mean {meant}?'
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_cmdline_main(self, config: pytest.Config) -> int:
@@ -177,6 +200,17 @@ class _Reading:
         return config is not None and config.args_source != config.ArgsSource.ARGS and not config.option.help
 
     @property
+    def named(self) -> list[Path]:
+        """The files and folders that are to be run; raises HarnessError where one does not exist."""
+        if self.names_no_path or self.config is None:
+            return [Path(FOLDER)]
+        paths = [Path(word.partition("::")[0]) for word in self.config.args]
+        for path in paths:
+            if not exists(path):
+                raise HarnessError("no_such_file", f"{path} does not exist")
+        return paths
+
+    @property
     def is_worth_spreading(self) -> bool:
         """Whether several processes are quicker, and nothing that was asked for needs a single one."""
         if self.config is None or not hasattr(self.config.option, "numprocesses"):
@@ -189,8 +223,7 @@ class _Reading:
         # A server that is shared has one client, who runs a scenario on all backends at once.
         if any(name not in TARGETS for name in self.config.getoption("--target") or ()):
             return False
-        paths = [Path(FOLDER)] if self.names_no_path else [Path(word.split("::")[0]) for word in self.config.args]
-        return sum(1 for path in paths if exists(path) for _ in scenario_files([path])) >= MANY_FILES
+        return sum(1 for _ in scenario_files(self.named)) >= MANY_FILES
 
 
 class _Witness:

@@ -15,13 +15,14 @@ from backends import BACKENDS, EngineError
 from harness.errors import HarnessError
 from harness.explore.variants import ALL_TWINS
 from harness.plugin.closing import Reporter
-from harness.plugin.items import SUFFIXES, ScenarioFile, ScenarioItem, is_recorded
-from harness.plugin.process import LEDGER, RUN, TOKEN_VARIABLE, Run, asked_twins
+from harness.plugin.items import ScenarioFile, ScenarioItem, is_recorded
+from harness.plugin.process import RUN, TOKEN_VARIABLE, Run, asked_twins, scenario_folders
 from harness.report.progress import Progress, has_live_line
 from harness.report.recording import Recorder
 from harness.report.results import titles
 from harness.report.tally import entry
 from harness.report.terminal import without_password
+from harness.scenario.files import LEDGER, SUFFIXES
 
 __all__ = ["RUN", "Run"]
 
@@ -54,11 +55,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--junit", metavar="FILE", help="write JUnit's XML with a case for each step")
     group.addoption("--shard", metavar="I/N", help="run the I-th of N parts of the scenarios, by a hash of their paths")
     group.addoption("--sweep", choices=["budget"], help="ask every prepare again at each budget that matters")
+    group.addoption(
+        "--scenario-folder", action="append", metavar="DIR", help="a folder whose YAML files are scenarios, repeatable"
+    )
     parser.addini("scenarios", "folders whose YAML files are scenarios", type="args", default=["scenarios"])
-
-
-def _scenario_folders(config: pytest.Config) -> list[Path]:
-    return [config.rootpath / folder for folder in config.getini("scenarios")]
 
 
 def pytest_cmdline_main(config: pytest.Config) -> None:
@@ -141,7 +141,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     """Collect the YAML files under a folder of scenarios, and one that is named outright."""
     if file_path.suffix not in SUFFIXES or file_path.name == LEDGER:
         return None
-    folders = _scenario_folders(parent.config)
+    folders = scenario_folders(parent.config)
     if any(file_path.is_relative_to(folder) for folder in folders) or parent.session.isinitpath(file_path):
         return ScenarioFile.from_parent(parent, path=file_path)
     return None

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from harness.plugin.items import SUFFIXES
 from harness.plugin.process import Run
 from harness.report.tally import faults
 from harness.report.terminal import fault_lines, summary_lines
+from harness.scenario.files import SUFFIXES
 
 
 class Reporter:

@@ -20,8 +20,6 @@ from harness.run.ledger_file import check_steps
 from harness.run.result import Outcome
 from harness.scenario.loader import Loaded, load
 
-SUFFIXES = (".yaml", ".yml")
-
 
 class ScenarioFile(pytest.File):
     """One scenario file."""
@@ -123,7 +121,7 @@ class ScenarioItem(pytest.Item):
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Name the item as users name it."""
-        return self.path, 0, self.nodeid
+        return self.path, 0, f"{shown_path(self.path, self.config)}::{self.name}"
 
 
 def shown_path(path: Path, config: pytest.Config) -> str:

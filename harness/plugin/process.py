@@ -23,11 +23,11 @@ from harness.report.sharding import Shard, read_shard
 from harness.report.tally import faults
 from harness.run.ledger_file import load_ledger
 from harness.run.session import Session
+from harness.scenario.files import LEDGER
 from harness.scenario.model import TwinKind
 from harness.target import TARGETS, ReferenceTarget
 from harness.target.systems import known_targets, open_systems, unknown_targets
 
-LEDGER = "ledger.yaml"
 TOKEN_VARIABLE = "POWERCONTEXT_HARNESS_ADMIN_TOKEN"
 
 
@@ -84,8 +84,9 @@ class Run:
         used = {backend for _, backend in self.columns}
         self.engines = {name: engine for name, engine in self.engines.items() if name in used}
         database = f"pch_{self.name}_{self.worker}"
-        folder = config.rootpath / config.getini("scenarios")[0]
-        self.ledger = load_ledger(folder / LEDGER, today=date.today(), targets=TARGETS, backends=BACKENDS)
+        ledgers = [folder / LEDGER for folder in scenario_folders(config)]
+        ledger = next((path for path in ledgers if path.exists()), ledgers[0])
+        self.ledger = load_ledger(ledger, today=date.today(), targets=TARGETS, backends=BACKENDS)
         if worker is not None:
             for name, system in self.systems.items():
                 system.attach(worker["harness_systems"][name])
@@ -180,6 +181,13 @@ class Run:
 
 
 RUN = pytest.StashKey[Run]()
+
+
+def scenario_folders(config: pytest.Config) -> list[Path]:
+    """Return the folders whose YAML files are scenarios: those of the command, then those of the project's settings."""
+    there = config.invocation_params.dir
+    named = [Path(os.path.abspath(there / folder)) for folder in config.getoption("--scenario-folder") or ()]
+    return named + [config.rootpath / folder for folder in config.getini("scenarios")]
 
 
 def asked_twins(words: str | None) -> tuple[TwinKind, ...]:

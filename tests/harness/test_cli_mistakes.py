@@ -110,8 +110,10 @@ def test_a_mistake_is_told(harness: Command, words: list[str], told: str) -> Non
     ("words", "told"),
     [
         ([], "nothing_to_run: there is no folder `scenarios` here"),
-        (["nope"], "file or directory not found: nope"),
-        (["scenarios/nope.yaml"], "file or directory not found: scenarios/nope.yaml"),
+        (["nope"], "no_such_file: nope does not exist"),
+        (["scenarios/nope.yaml"], "no_such_file: scenarios/nope.yaml does not exist"),
+        (["empty"], "nothing_to_run: no scenario is in `empty`"),
+        (["--backends", "sqlite"], 'unknown_option: "--backends"\n  hint: did you mean --backend?'),
         (["--backend"], "argument --backend: expected one argument"),
         (["--nope"], "unrecognized arguments: --nope"),
         (["-n", "many"], "argument -n/--numprocesses: invalid"),
@@ -123,7 +125,9 @@ def test_a_mistake_is_told(harness: Command, words: list[str], told: str) -> Non
         (["-k", "((", "."], "Wrong expression passed to '-k'"),
     ],
 )
-def test_a_mistake_in_a_run_is_told(harness: Command, words: list[str], told: str) -> None:
+def test_a_mistake_in_a_run_is_told(harness: Command, words: list[str], told: str, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "one.yaml").write_text("scenario: one\nsteps: []\n", encoding="utf-8")
     code, output = harness("run", *words)
     assert code == 2
     assert told in output

@@ -137,3 +137,37 @@ def test_no_temporary_file_is_left(place: Place) -> None:
     assert place.left_over() == []
     place.pytest("-q", "--backend", "oceanbase", "--oceanbase-url", "bogus", "scenarios")
     assert place.left_over() == []
+
+
+@pytest.mark.parametrize("settings", ["[project]\nname = 'x'\nversion = '0'\n", "[tool.pytest.ini_options]\n"])
+@pytest.mark.parametrize(
+    ("folder", "words", "passed"),
+    [
+        ("kitchen", (), 2),
+        ("kitchen", ("scenarios",), 2),
+        ("kitchen", ("./scenarios/",), 2),
+        ("kitchen", ("scenarios/tea",), 1),
+        ("kitchen", ("../e2e/specs", "scenarios/one.yaml"), 2),
+        (".", ("kitchen",), 2),
+        (".", ("e2e/specs",), 1),
+        ("e2e", ("specs", "../kitchen/scenarios/tea", "-n", "2"), 2),
+    ],
+)
+def test_a_folder_that_is_named_is_run_wherever_it_lies(
+    place: Place, settings: str, folder: str, words: tuple[str, ...], passed: int
+) -> None:
+    (place.folder / "pyproject.toml").write_text(settings, encoding="utf-8")
+    for name in ("../kitchen/scenarios/one.yaml", "../kitchen/scenarios/tea/two.yaml", "../e2e/specs/three.yaml"):
+        place.write(name, SCENARIO + "steps:" + ASK)
+    ended = place.inside(folder).harness("run", "--backend", "sqlite", *words)
+    assert ended.code == 0, ended.output
+    assert re.search(rf"(?m)^{passed} passed in", ended.output), ended.output
+
+
+def test_the_ledger_beside_the_scenarios_of_this_folder_counts(place: Place) -> None:
+    (place.folder / "pyproject.toml").write_text("", encoding="utf-8")
+    place.write("../kitchen/scenarios/one.yaml", SCENARIO + "steps:" + ASK)
+    place.write("../kitchen/scenarios/ledger.yaml", "- {}\n")
+    ended = place.inside("kitchen").harness("run", "--backend", "sqlite")
+    assert ended.code == 2
+    assert "kitchen/scenarios/ledger.yaml:1:3" in ended.output

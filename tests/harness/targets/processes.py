@@ -49,6 +49,12 @@ class Place:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
 
+    def inside(self, name: str) -> Place:
+        """Return the place of a folder within this one, with the engines and temporary files of this one."""
+        place = Place(self.folder / name, self.temporary)
+        place.state = self.state
+        return place
+
     def harness(self, *words: str, **environment: str) -> Ended:
         return self._ended(self.start(HARNESS, *words, **environment))
 
