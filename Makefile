@@ -72,7 +72,7 @@ powercontext-test: $(INSTALLED)
 	@$(BIN)/harness run scenarios --twins trailing_blank $(foreach version,$(VERSIONS),--target powercontext==$(version))
 
 released-test: $(INSTALLED)
-	@$(BIN)/harness powercontext 1.2.0 1.4.1
+	@$(BIN)/harness powercontext 0.2.0 1.2.0 1.4.1
 	@$(BIN)/python -m pytest -q -m released tests
 
 findings: $(INSTALLED)
