@@ -24,8 +24,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.parse_args(arguments)
     text = _prepared()
     if text is not None:
-        # The host may have gone on without it.
-        with suppress(OSError):
+        # The host may have gone on without it, or have closed it from the start, in which case there is no stdout.
+        with suppress(OSError, AttributeError):
             sys.stdout.buffer.write(text.encode("utf-8"))
             sys.stdout.buffer.flush()
     return 0
@@ -39,7 +39,8 @@ def _prepared() -> str | None:
         # The name of a variable, which holds nothing of its value.
         tell(Outcome("skipped", reason=f"configuration {refused.setting}"))
         return None
-    except UnicodeDecodeError:
+    except (UnicodeDecodeError, OSError, AttributeError):
+        # A stdin that is closed from the start is None.
         tell(Outcome("skipped", reason="query"))
         return None
     return ContextHost(configuration).turn("command").context(query)

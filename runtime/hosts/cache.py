@@ -19,7 +19,8 @@ class Key:
     """What makes two prepares the same (SPEC.md 9); the older output has no assembly, so a key of its own."""
 
     scope_id: str
-    turn: str
+    turn: object
+    """The turn itself: one that has ended may still be asked, and another one have its name."""
     query: str
     assembly: Effective | None
     max_bytes: int
@@ -69,10 +70,10 @@ class Cache:
             first, flight.told = not flight.told, True
             return first
 
-    def forget(self, turn: str) -> None:
+    def forget(self, turn: object) -> None:
         """Drop what a turn has asked for; who waits for it still gets it."""
         with self._lock:
-            for key in [key for key in self._flights if key.turn == turn]:
+            for key in [key for key in self._flights if key.turn is turn]:
                 del self._flights[key]
 
     def _shrink(self) -> None:

@@ -10,12 +10,16 @@ from typing import Any, Self
 
 from runtime.contract import Assembly, PrepareRequest, validate
 from runtime.errors import InvalidRequest
-from runtime.http.client import OMITTED
-from runtime.http.client.messages import Omitted
+from runtime.http.client import OMITTED, AssemblyValue
+from runtime.http.client.messages import Omitted, as_given
 
 PREFIX = "POWERCONTEXT_HOST_"
 DEFAULT_MAX_BYTES = 8000
 DEFAULT_TIMEOUT_SECONDS = 2.0
+MAX_TIMEOUT_SECONDS = 60.0
+
+_ASSEMBLY = "an object that SPEC.md 2 allows"
+_SECONDS = "a number of seconds above 0 and up to 60"
 
 Effective = tuple[str, tuple[tuple[str, int], ...], tuple[str, ...]]
 """An assembly in normal form: format, sections, and what is shown, sorted, since its order changes nothing."""
@@ -42,20 +46,21 @@ class Selection:
     max_bytes: int = DEFAULT_MAX_BYTES
 
     @classmethod
-    def of(cls, assembly: Mapping[str, Any] | Omitted = OMITTED, *, max_bytes: int = DEFAULT_MAX_BYTES) -> Self:
+    def of(cls, assembly: AssemblyValue | Omitted = OMITTED, *, max_bytes: int = DEFAULT_MAX_BYTES) -> Self:
         """Judge what is given by the contract's rules; raises ConfigurationRefused. None is refused, `{}` is not."""
-        fields: dict[str, Any] = {} if assembly is OMITTED else {"assembly": assembly}
+        given = None if isinstance(assembly, Omitted) else _written(assembly)
+        fields: dict[str, Any] = {} if given is None else {"assembly": json.loads(given)}
         try:
             validate(PrepareRequest, {"scope_id": "any", "query": "any", "max_bytes": max_bytes} | fields)
         except InvalidRequest as refused:
-            name = "max_bytes" if any("max_bytes" in problem.loc for problem in refused.problems) else "assembly"
-            takes = {"max_bytes": "an integer from 512 to 32768", "assembly": "an object that SPEC.md 2 allows"}
-            raise ConfigurationRefused(name, takes[name]) from None
-        if isinstance(assembly, Omitted):
+            if any("max_bytes" in problem.loc for problem in refused.problems):
+                raise ConfigurationRefused("max_bytes", "an integer from 512 to 32768") from None
+            raise ConfigurationRefused("assembly", _ASSEMBLY) from None
+        if given is None:
             return cls(max_bytes=max_bytes)
-        full = validate(Assembly, assembly)
+        full = validate(Assembly, fields["assembly"])
         sections = tuple((section.family, section.limit) for section in full.sections)
-        return cls(json.dumps(assembly), (full.format, sections, tuple(sorted(full.show))), max_bytes)
+        return cls(given, (full.format, sections, tuple(sorted(full.show))), max_bytes)
 
     @property
     def assembly(self) -> Mapping[str, Any] | Omitted:
@@ -78,6 +83,11 @@ class Configuration:
     """For all of one prepare, whatever holds it up."""
     enabled: bool = True
 
+    def __post_init__(self) -> None:
+        """Refuse a time that nobody can wait for, which a turn would find out; raises ConfigurationRefused."""
+        if not 0 < self.timeout_seconds <= MAX_TIMEOUT_SECONDS:
+            raise ConfigurationRefused("timeout_seconds", _SECONDS)
+
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Self | None:
         """Read the settings, None where no server is named; raises ConfigurationRefused, which names the variable."""
@@ -95,6 +105,15 @@ class Configuration:
             timeout_seconds=_seconds(environment),
             enabled=_switch(environment),
         )
+
+
+def _written(assembly: AssemblyValue) -> str:
+    try:
+        return json.dumps(as_given(assembly))
+    except (TypeError, ValueError, RecursionError):
+        pass
+    # Raised here, since the errors above may quote a value.
+    raise ConfigurationRefused("assembly", _ASSEMBLY)
 
 
 def _selection(environment: Mapping[str, str]) -> Selection:
@@ -118,8 +137,8 @@ def _seconds(environment: Mapping[str, str]) -> float:
         seconds = float(environment.get(f"{PREFIX}TIMEOUT_SECONDS", DEFAULT_TIMEOUT_SECONDS))
     except ValueError:
         seconds = 0.0
-    if not 0 < seconds <= 60:
-        raise ConfigurationRefused(f"{PREFIX}TIMEOUT_SECONDS", "a number of seconds above 0 and up to 60")
+    if not 0 < seconds <= MAX_TIMEOUT_SECONDS:
+        raise ConfigurationRefused(f"{PREFIX}TIMEOUT_SECONDS", _SECONDS)
     return seconds
 
 

@@ -54,7 +54,7 @@ def tell(outcome: Outcome) -> None:
             sys.stderr.flush()
 
 
-def of_error(error: Exception, *, assembly_sent: bool) -> Outcome:
+def of_error(error: BaseException, *, assembly_sent: bool) -> Outcome:
     """Return the outcome of a prepare that raised.
 
     A server that does not know the operation, the schema, or a request with an assembly is of another version. A

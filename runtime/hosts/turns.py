@@ -67,9 +67,9 @@ class ContextHost:
         with self._lock:
             turn = self._turns.get(name)
             if turn is None:
-                turn = self._turns[name] = Turn(self, name, self._configuration)
+                turn = self._turns[name] = Turn(self, self._configuration)
             self._turns.move_to_end(name)
-            over = [self._turns.popitem(last=False)[0] for _ in range(len(self._turns) - self._most_turns)]
+            over = [self._turns.popitem(last=False)[1] for _ in range(len(self._turns) - self._most_turns)]
         for other in over:
             self.cache.forget(other)
         return turn
@@ -77,8 +77,9 @@ class ContextHost:
     def end(self, name: str) -> None:
         """Forget a turn and what it was given."""
         with self._lock:
-            self._turns.pop(name, None)
-        self.cache.forget(name)
+            turn = self._turns.pop(name, None)
+        if turn is not None:
+            self.cache.forget(turn)
 
     def tell_once(self, flight: Flight, outcome: Outcome) -> None:
         """Write the diagnostic of a flight, unless somebody has."""
@@ -112,7 +113,8 @@ class ContextHost:
     def _outcome(self, configuration: Configuration, query: str, selection: Selection) -> Outcome:
         try:
             text = validate(self._ask(configuration, query, selection), max_bytes=selection.max_bytes)
-        except Exception as error:
+        except BaseException as error:
+            # Of this thread alone; a cancelled task or an exit within `ask` ends no more than the prepare.
             return of_error(error, assembly_sent=selection.given is not None)
         return Outcome("empty") if text is None else Outcome("ready", text)
 
@@ -120,10 +122,11 @@ class ContextHost:
 class Turn:
     """One turn of an agent: what it asks is asked once, by the configuration of its start."""
 
-    def __init__(self, host: ContextHost, name: str, configuration: Configuration | None) -> None:
+    def __init__(self, host: ContextHost, configuration: Configuration | None) -> None:
         self._host = host
-        self._name = name
         self._configuration = configuration
+        self._lock = threading.Lock()
+        self._skipped: set[Outcome] = set()
 
     def prefetch(self, query: str, selection: Selection | None = None) -> None:
         """Begin what `context` with the same arguments will return."""
@@ -136,7 +139,7 @@ class Turn:
         """
         flight = self._flight(query, selection)
         if isinstance(flight, Outcome):
-            self._host.tell(flight)
+            self._skip(flight)
             return None
         try:
             outcome = flight.future.result(self._seconds_left(flight))
@@ -148,7 +151,7 @@ class Turn:
         """Return what `context` returns, while the loop goes on."""
         flight = self._flight(query, selection)
         if isinstance(flight, Outcome):
-            self._host.tell(flight)
+            self._skip(flight)
             return None
         try:
             # Giving up cancels only this wrapper. One that has landed would need a turn of the loop to be seen by it.
@@ -167,10 +170,10 @@ class Turn:
             return Outcome("skipped", reason="not_configured")
         if not configuration.enabled:
             return Outcome("skipped", reason="disabled")
-        if not query.strip() or len(query) > MAX_QUERY_CHARACTERS:
+        if not (isinstance(query, str) and query.strip()) or len(query) > MAX_QUERY_CHARACTERS:
             return Outcome("skipped", reason="query")
         asked = configuration.selection if selection is None else selection
-        key = Key(configuration.scope_id, self._name, query, asked.effective, asked.max_bytes)
+        key = Key(configuration.scope_id, self, query, asked.effective, asked.max_bytes)
         host = self._host
         flight, new = host.cache.share(key, lambda: Flight(host.clock() + configuration.timeout_seconds))
         if new:
@@ -179,6 +182,14 @@ class Turn:
 
     def _seconds_left(self, flight: Flight) -> float:
         return max(0.0, flight.deadline - self._host.clock())
+
+    def _skip(self, outcome: Outcome) -> None:
+        """Write the diagnostic of what is not asked, once for each reason."""
+        with self._lock:
+            if outcome in self._skipped:
+                return
+            self._skipped.add(outcome)
+        self._host.tell(outcome)
 
     def _done(self, flight: Flight, outcome: Outcome) -> str | None:
         self._host.tell_once(flight, outcome)

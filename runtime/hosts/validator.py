@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from runtime.contract import SCHEMA
+from runtime.http.client.messages import utf8_length
 
 MAX_BODY_BYTES = 1_048_576
 """A text of 32768 bytes, each written as six characters, is far below."""
@@ -55,11 +56,9 @@ def validate(body: bytes, *, max_bytes: int) -> str | None:
         raise ResponseInvalid("status")
     if not isinstance(content, str) or not content:
         raise ResponseInvalid("content")
-    try:
-        encoded = content.encode("utf-8")
-    except UnicodeEncodeError:
-        raise ResponseInvalid("content") from None
-    if len(encoded) != length:
+    if (encoded_length := utf8_length(content)) is None:
+        raise ResponseInvalid("content")
+    if encoded_length != length:
         raise ResponseInvalid("length")
     if length > max_bytes:
         raise ResponseInvalid("over_budget")
@@ -69,13 +68,15 @@ def validate(body: bytes, *, max_bytes: int) -> str | None:
 def _read(body: bytes) -> dict[str, Any]:
     if len(body) > MAX_BODY_BYTES:
         raise ResponseInvalid("too_large")
+    fault: Fault = "not_object"
+    value: object = None
     try:
         value = json.loads(body.decode("utf-8"), object_pairs_hook=_once)
     except (ValueError, RecursionError):
-        # Not chained: the error quotes the body.
-        raise ResponseInvalid("not_json") from None
+        fault = "not_json"
     if not isinstance(value, dict):
-        raise ResponseInvalid("not_object")
+        # Raised here, since the errors above hold the body.
+        raise ResponseInvalid(fault)
     return value
 
 

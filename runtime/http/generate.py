@@ -79,8 +79,20 @@ def _operation(name: str, method: str, path: str) -> str:
 
 
 def _requested(operation: Mapping[str, Any]) -> Iterator[str]:
+    _need_plain(operation)
     if "requestBody" in operation:
         yield _name(operation["requestBody"]["content"]["application/json"]["schema"])
+
+
+def _need_plain(operation: Mapping[str, Any]) -> None:
+    """Refuse input that the server does not judge by a model: it takes a JSON body, or the parts of a path."""
+    place = operation["operationId"]
+    body = operation.get("requestBody", {"required": True, "content": {"application/json": {}}})
+    if body.get("required") is not True or set(body["content"]) != {"application/json"}:
+        raise NotGenerated(f"{place}: no Python for a body that may be missing, or is not JSON")
+    for parameter in operation.get("parameters", ()):
+        if parameter["in"] != "path" or "x-request" not in operation:
+            raise NotGenerated(f"{place}: no Python for {parameter['name']} in {parameter['in']}")
 
 
 def _references(part: Any) -> Iterator[Schema]:

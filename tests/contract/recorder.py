@@ -38,9 +38,9 @@ def http(status: int, body: object, *headers: str) -> bytes:
     return "\r\n".join([*lines, "connection: close", "", ""]).encode() + content
 
 
-def error(status: int, code: object, *, message: str = "", details: Any = None) -> bytes:
+def error(status: int, code: object, *headers: str, message: str = "", details: Any = None) -> bytes:
     """Return a refusal in the shape of the contract."""
-    return http(status, {"error": {"code": code, "message": message, "details": details}})
+    return http(status, {"error": {"code": code, "message": message, "details": details}}, *headers)
 
 
 @contextmanager

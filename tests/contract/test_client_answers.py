@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import socket
+import zlib
 from typing import Any
 
 import pytest
@@ -174,6 +176,8 @@ NONSENSE: list[tuple[Any, int | None]] = [
     (EMPTY | {"content_bytes": False}, None),
     (EMPTY | {"content": ""}, None),
     (READY | {"content": "x" * 513, "content_bytes": 513}, 512),
+    # The budget that the server takes where none is given (SPEC.md 2).
+    (READY | {"content": "x" * 8001, "content_bytes": 8001}, None),
 ]
 
 
@@ -189,6 +193,18 @@ def test_an_answer_that_is_not_of_the_contract_is_refused(body: Any, max_bytes: 
 def test_a_context_that_fills_its_budget_is_a_result(ask: Ask) -> None:
     with recording(http(200, READY | {"content": "x" * 512, "content_bytes": 512})) as recorder:
         assert ask(recorder.url, "prepare", "s", "q", max_bytes=512).content_bytes == 512
+
+
+@both_clients
+def test_an_answer_is_not_unpacked(ask: Ask) -> None:
+    # 64 MiB packed twice; such an answer of four kilobytes can hold gigabytes.
+    packer = zlib.compressobj(9, wbits=31)
+    packed = b"".join(packer.compress(bytes(1 << 20)) for _ in range(64)) + packer.flush()
+    bomb = gzip.compress(packed, 9)
+    raised, _ = refused(ask, http(200, bomb, "content-encoding: gzip, gzip"))
+    assert (type(raised), raised.code) == (AnswerInvalid, "answer_invalid")
+    raised, _ = refused(ask, http(200, gzip.compress(json.dumps(READY).encode()), "content-encoding: gzip"))
+    assert (type(raised), raised.code) == (AnswerInvalid, "answer_invalid")
 
 
 @both_clients
@@ -244,7 +260,7 @@ PROFILE = {
     "revision": 1,
     "content": {"content": TEXT},
 }
-CITATION = {
+CITATION: dict[str, Any] = {
     "memory_ref": {"family": "memory", "artifact_id": "memory", "revision": 1},
     "entry_id": "e",
     "entry_version_id": "v",
@@ -317,6 +333,8 @@ def test_a_read_of_another_shape_is_refused(
     "body",
     [
         PROFILE | {"revision": 2},
+        PROFILE | {"revision": True},
+        PROFILE | {"revision": 1.0},
         PROFILE | {"scope_id": "other"},
         PROFILE | {"artifact_id": "other"},
         PROFILE | {"family": "experience"},
@@ -329,7 +347,15 @@ def test_another_revision_is_no_answer(body: Any, ask: Ask) -> None:
 
 
 @both_clients
-@pytest.mark.parametrize("changed", [{"entry_version_id": "v2"}, {"entry_id": "f"}, {"memory_ref": None}])
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"entry_version_id": "v2"},
+        {"entry_id": "f"},
+        {"memory_ref": None},
+        {"memory_ref": CITATION["memory_ref"] | {"revision": True}},
+    ],
+)
 def test_another_entry_version_is_no_answer(changed: Any, ask: Ask) -> None:
     answer = http(200, ENTRY | {"citation": CITATION | changed})
     with recording(answer) as recorder, pytest.raises(AnswerInvalid):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 from asking import Ask, both_clients
-from recorder import EMPTY, Sent, http, recording
+from recorder import EMPTY, Sent, error, http, recording
 
 from runtime.http.client import OMITTED, Assembly, Client, Misuse, RequestUnusable, Section
 
@@ -64,6 +65,16 @@ def prepared(ask: Ask, *arguments: Any, **named: Any) -> Sent:
             {"assembly": {"sections": None}},
             b'{"scope_id":"demo","query":"contract tests","assembly":{"sections":null}}',
         ),
+        # A list is no assembly, and is not made one on the way.
+        ({"assembly": []}, b'{"scope_id":"demo","query":"contract tests","assembly":[]}'),
+        # Nor one that was made without its checks, of which nobody is warned with what it holds.
+        (
+            {"assembly": Assembly.model_construct(sections="x")},  # type: ignore[arg-type]
+            b'{"scope_id":"demo","query":"contract tests","assembly":{"sections":"x"}}',
+        ),
+        ({"assembly": ""}, b'{"scope_id":"demo","query":"contract tests","assembly":""}'),
+        ({"assembly": 0}, b'{"scope_id":"demo","query":"contract tests","assembly":0}'),
+        ({"assembly": MappingProxyType({})}, b'{"scope_id":"demo","query":"contract tests","assembly":{}}'),
         (
             {"assembly": {"format": "text"}},
             b'{"scope_id":"demo","query":"contract tests","assembly":{"format":"text"}}',
@@ -85,6 +96,14 @@ def test_a_text_is_sent_as_utf_8_and_only_what_json_needs_is_escaped(ask: Ask) -
 def test_a_token_is_sent_as_a_bearer_and_without_one_there_is_no_header(ask: Ask) -> None:
     assert prepared(ask, "s", "q", options={"token": TOKEN}).headers["authorization"] == "Bearer a-token"
     assert "authorization" not in prepared(ask, "s", "q").headers
+
+
+@both_clients
+def test_what_a_server_sets_is_not_sent_back_to_it(ask: Ask) -> None:
+    with recording(error(503, "service_unavailable", "set-cookie: a=b"), http(200, ENTRY)) as recorder:
+        ask(recorder.url, "read_entry", "s", "e", "v", revision=3)
+    assert len(recorder.sent) == 2
+    assert "cookie" not in recorder.sent[1].headers
 
 
 @both_clients
@@ -171,6 +190,26 @@ def test_an_id_that_is_no_unicode_is_not_sent(ask: Ask) -> None:
     assert (caught.value.code, caught.value.__context__) == ("unicode_invalid", None)
 
 
+@both_clients
+@pytest.mark.parametrize(
+    ("identity", "number", "code"),
+    [
+        ("secret", "1", "revision_malformed"),
+        ("secret", 1.0, "revision_malformed"),
+        ("secret", None, "revision_malformed"),
+        ("secret", 10**5000, "revision_malformed"),
+        ("secret" * 20_000, 1, "url_too_long"),
+    ],
+    ids=["text", "fraction", "None", "5000 digits", "long"],
+)
+def test_a_path_that_cannot_be_sent_is_a_typed_error(identity: str, number: Any, code: str, ask: Ask) -> None:
+    with recording(http(200, revision("s", 1))) as recorder, pytest.raises(RequestUnusable) as caught:
+        ask(recorder.url, "read_revision", identity, "profile", "profile", number)
+    assert recorder.sent == []
+    assert (caught.value.code, caught.value.__context__) == (code, None)
+    assert "secret" not in repr(caught.value) + str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("url", "options", "code"),
     [
@@ -180,12 +219,17 @@ def test_an_id_that_is_no_unicode_is_not_sent(ask: Ask) -> None:
         ("http://user:secret@127.0.0.1", {}, "url_malformed"),
         ("http://127.0.0.1/?token=secret", {}, "url_malformed"),
         ("http://127.0.0.1:x/secret", {}, "url_malformed"),
+        ("http://127.0.0.1/\ud800secret", {}, "url_malformed"),
+        ("http://secret..example", {}, "url_malformed"),
+        (f"http://{'secret' * 11}.example", {}, "url_malformed"),
         ("http://127.0.0.1", {"token": ""}, "token_malformed"),
         ("http://127.0.0.1", {"token": "secret\r\nx: y"}, "token_malformed"),
         ("http://127.0.0.1", {"token": "secret\u00e9"}, "token_malformed"),
         ("http://127.0.0.1", {"token": " secret"}, "token_malformed"),
         ("http://127.0.0.1", {"timeout_seconds": 0}, "option_malformed"),
         ("http://127.0.0.1", {"timeout_seconds": math.nan}, "option_malformed"),
+        ("http://127.0.0.1", {"timeout_seconds": math.inf}, "option_malformed"),
+        ("http://127.0.0.1", {"timeout_seconds": 86_401}, "option_malformed"),
         ("http://127.0.0.1", {"retries": -1}, "option_malformed"),
     ],
 )

@@ -67,6 +67,17 @@ def test_an_example_is_answered_by_the_example_of_its_name(
     judge(content["schema"]).validate(answer.json())
 
 
+def test_a_token_is_asked_for_where_the_contract_says_so_and_nowhere_else(client: httpx.Client) -> None:
+    del client.headers["authorization"]
+    by_contract = {name: operation.get("security") != [] for name, (_, _, operation) in operations().items()}
+    # SPEC.md 2: what tells of the server itself, and not of a Scope, is open.
+    told = {"get_liveness", "get_readiness", "get_capabilities", "get_contract"}
+    assert {name for name, asked in by_contract.items() if not asked} == told
+    for operation_id, _, sent in EXAMPLES:
+        answer = client.request(**sent)
+        assert (answer.status_code == 401) is by_contract[operation_id], operation_id
+
+
 PREPARE = "/v1/context/prepare"
 ENTRY = "/v1/memory/entries/get"
 READ = "/v1/scopes/{}/artifacts/{}/{}/revisions/{}"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, get_args
 
 import httpx
 import pytest
@@ -87,6 +87,41 @@ def test_a_rule_that_has_no_python_is_told_and_not_lost(name: str, keyword: str,
         generate.generate(changed)
 
 
+def as_a_query(operation: dict[str, Any]) -> None:
+    operation["parameters"][-1]["in"] = "query"
+
+
+def with_a_header(operation: dict[str, Any]) -> None:
+    operation["parameters"] = [{"name": "X-Scope", "in": "header", "schema": {"type": "string"}}]
+
+
+def without_need(operation: dict[str, Any]) -> None:
+    operation["requestBody"]["required"] = False
+
+
+def with_another_body(operation: dict[str, Any]) -> None:
+    operation["requestBody"]["content"]["text/plain"] = {"schema": {"type": "string"}}
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("get_artifact_revision", as_a_query),
+        ("prepare_context", with_a_header),
+        ("get_memory_entry", without_need),
+        ("prepare_context", with_another_body),
+    ],
+)
+def test_input_that_has_no_python_is_told_and_not_lost(name: str, change: Callable[[dict[str, Any]], None]) -> None:
+    changed = copy.deepcopy(dict(published()))
+    for item in changed["paths"].values():
+        for operation in item.values():
+            if operation["operationId"] == name:
+                change(operation)
+    with pytest.raises(NotGenerated, match=f"^{name}: no Python for "):
+        generate.generate(changed)
+
+
 @pytest.mark.parametrize("keyword", ["maximum", "minimum", "maxLength", "minLength", "pattern", "maxItems"])
 def test_every_bound_of_a_request_reaches_the_python(keyword: str) -> None:
     needed = {"Identifier", "Query", "MaxBytes", "Limit", "Revision", "Assembly"}
@@ -115,6 +150,49 @@ def test_all_references_lead_somewhere() -> None:
     assert len(references) > 80
     for reference in references:
         assert resolved(reference)
+
+
+READY = {"schema": "powercontext.prepared-context.v1", "status": "ready", "content": "x", "content_bytes": 1}
+NONE = {"schema": "powercontext.prepared-context.v1", "status": "empty", "content": None, "content_bytes": 0}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        READY | {"items": []},
+        READY | {"schema": "powercontext.prepared-context.v2"},
+        READY | {"status": "full"},
+        READY | {"status": "empty"},
+        READY | {"content": None},
+        READY | {"content": "", "content_bytes": 0},
+        READY | {"content": "x" * 32769, "content_bytes": 32768},
+        READY | {"content_bytes": 0},
+        READY | {"content_bytes": 32769},
+        READY | {"content_bytes": True},
+        READY | {"content_bytes": "1"},
+        NONE | {"reason": "x"},
+        NONE | {"status": "ready"},
+        NONE | {"content": ""},
+        NONE | {"content_bytes": 1},
+        *({key: value for key, value in READY.items() if key != name} for name in READY),
+        *({key: value for key, value in NONE.items() if key != name} for name in NONE),
+    ],
+)
+def test_an_answer_is_exactly_the_four_fields(answer: Mapping[str, Any]) -> None:
+    _, _, operation = operations()["prepare_context"]
+    schema = answer_schema(operation, 200)
+    assert judge(schema).is_valid(READY)
+    assert judge(schema).is_valid(NONE)
+    assert not judge(schema).is_valid(answer)
+
+
+def test_no_object_of_an_answer_takes_more_fields_but_the_capabilities_and_the_contract() -> None:
+    open_ones = {
+        place
+        for place, part in parts(published()["components"]["schemas"])
+        if part.get("type") == "object" and part.get("additionalProperties") is not False
+    }
+    assert open_ones == {"/Capabilities"}
 
 
 @pytest.mark.parametrize(("place", "schema", "value"), [pytest.param(*one, id=one[0]) for one in examples()])
@@ -159,6 +237,7 @@ def test_limits_that_the_storage_has_too_are_the_same() -> None:
     assert schemas["Identifier"]["maxLength"] == artifacts.MAX_ID_CHARACTERS
     assert schemas["Revision"]["maximum"] == artifacts.MAX_REVISION
     assert schemas["Family"]["enum"] == list(artifacts.FAMILIES)
+    assert schemas["EntryState"]["enum"] == list(get_args(artifacts.EntryState))
     assert schemas["Schema"]["const"] == contract.SCHEMA == "powercontext.prepared-context.v1"
     listed = schemas["RequestError"]["properties"]["error"]["properties"]["details"]["properties"]["errors"]
     assert listed["maxItems"] == contract.MAX_PROBLEMS

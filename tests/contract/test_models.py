@@ -9,11 +9,12 @@ import pytest
 from demo import judge
 from hypothesis import example, given, seed, settings
 from hypothesis import strategies as st
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from runtime.artifacts import FAMILIES
 from runtime.contract import EntryReadRequest, PrepareRequest, RevisionReadRequest, validate
 from runtime.errors import InvalidRequest
+from runtime.http.generated import Identifier, Query
 from runtime.http.published import published
 
 SEED = 1489
@@ -128,6 +129,47 @@ def test_every_assembly_of_known_families_and_limits_is_judged_alike() -> None:
                 assert by_schema(PREPARE, request) is by_model(PrepareRequest, request) is legal, chosen
 
 
+FOUR = [{"family": family, "limit": 1} for family in FAMILIES]
+
+
+@pytest.mark.parametrize(
+    ("legal", "beyond"),
+    [
+        ({"scope_id": "x" * 256}, {"scope_id": "x" * 257}),
+        ({"scope_id": "😀" * 256}, {"scope_id": ""}),
+        ({"scope_id": "\ufeff"}, {"scope_id": "\u00a0"}),
+        ({"query": "x" * 8192}, {"query": "x" * 8193}),
+        ({"query": "😀" * 8192}, {"query": ""}),
+        ({"max_bytes": 512}, {"max_bytes": 511}),
+        ({"max_bytes": 32768}, {"max_bytes": 32769}),
+        ({"assembly": {"format": "markdown"}}, {"assembly": {"format": "text"}}),
+        ({"assembly": {"sections": FOUR}}, {"assembly": {"sections": [*FOUR, FOUR[0]]}}),
+        ({"assembly": {"show": ["recall_rank", "confidence"]}}, {"assembly": {"show": ["recall_rank"] * 2}}),
+        ({}, {"assembly": None}),
+        ({}, {"unknown": None}),
+        ({"assembly": {}}, {"assembly": {"unknown": None}}),
+        ({"assembly": {"sections": FOUR[:1]}}, {"assembly": {"sections": [FOUR[0] | {"unknown": None}]}}),
+        ({"max_bytes": 8000}, {"max_bytes": "8000"}),
+        ({"assembly": {"sections": FOUR[:1]}}, {"assembly": {"sections": [{"family": "memory", "limit": True}]}}),
+    ],
+)
+def test_the_bounds_are_those_of_the_specification(legal: dict[str, Any], beyond: dict[str, Any]) -> None:
+    assert by_schema(PREPARE, GOOD | legal) is by_model(PrepareRequest, GOOD | legal) is True
+    assert by_schema(PREPARE, GOOD | beyond) is by_model(PrepareRequest, GOOD | beyond) is False
+
+
+def test_the_defaults_are_those_of_the_specification() -> None:
+    request = validate(PrepareRequest, GOOD | {"assembly": {}})
+    assert (request.max_bytes, validate(PrepareRequest, GOOD).assembly) == (8000, None)
+    assert request.assembly is not None
+    assert request.assembly.model_dump() == {
+        "format": "markdown",
+        "sections": [{"family": "memory", "limit": 6}, {"family": "experience", "limit": 2}],
+        "show": [],
+    }
+    assert request.assembly.total == 8
+
+
 @pytest.mark.parametrize("blank", BLANKS)
 def test_white_space_alone_is_blank_to_both(blank: str) -> None:
     for value in (blank, blank * 3):
@@ -137,9 +179,22 @@ def test_white_space_alone_is_blank_to_both(blank: str) -> None:
     assert by_model(PrepareRequest, GOOD | {"query": f"{blank}x"})
 
 
-def test_what_python_strips_is_what_the_contract_calls_blank() -> None:
-    model_blank = [chr(code) for code in range(0x3100) if not by_model(PrepareRequest, GOOD | {"query": chr(code)})]
-    assert model_blank == [chr(code) for code in range(0x110000) if not chr(code).strip()]
+@pytest.mark.parametrize("kind", [Query, Identifier], ids=["Query", "Identifier"])
+def test_what_python_strips_is_what_the_contract_calls_blank(kind: Any) -> None:
+    adapter: TypeAdapter[str] = TypeAdapter(kind)
+
+    def refused(letter: str) -> bool:
+        try:
+            adapter.validate_python(letter)
+        except ValidationError:
+            return True
+        return False
+
+    # Surrogates are refused before, as no Unicode.
+    letters = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
+    assert [letter for letter in letters if refused(letter)] == [
+        chr(code) for code in range(0x110000) if not chr(code).strip()
+    ]
 
 
 @pytest.mark.parametrize("seen", SEEN)

@@ -25,8 +25,8 @@ _COMPLETE = "complete"
 _NO_REGISTRY = re.compile(
     # npm, which names the error of the connection
     r"ENOTFOUND|ECONNREFUSED|ECONNRESET|EAI_AGAIN|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|ENOTCACHED"
-    # pip, to which an index that cannot be reached knows no version
-    r"|\(from versions: none\)|NewConnectionError|ConnectTimeoutError|NameResolutionError"
+    # pip, of its first attempt; that it then knows no version is as true of a package that there is not
+    r"|connection broken by '\w+"
 )
 
 

@@ -1,4 +1,7 @@
-"""An agent of pydantic-ai as a user writes it: one tool, one prompt from the command line, its answer on stdout."""
+"""An agent of pydantic-ai as a user writes it: one tool, one prompt from the command line, its answer on stdout.
+
+Further arguments are further parts of the prompt, each typed as text.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import os
 import sys
 
 from pydantic_ai import Agent
+from pydantic_ai.messages import TextContent
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
@@ -28,7 +32,8 @@ def main() -> None:
         tools=[look_up],
         capabilities=[powercontext(host)],
     )
-    print(agent.run_sync(sys.argv[1]).output)
+    first, *more = sys.argv[1:]
+    print(agent.run_sync([first, *map(TextContent, more)] if more else first).output)
 
 
 if __name__ == "__main__":

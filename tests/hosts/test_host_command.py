@@ -97,6 +97,22 @@ def test_what_cannot_be_asked_is_skipped(settings: dict[str, str], query: bytes,
     assert json.loads(done.stderr) == {"event": "powercontext_prepare", "outcome": "skipped", "reason": reason}
 
 
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-"])
+def test_a_host_that_closes_a_stream_gets_no_traceback(closed: str) -> None:
+    with Relay(instead=(200, answer())) as relay:
+        done = subprocess.run(
+            ["sh", "-c", f'exec "$0" -m runtime.hosts prepare {closed}', sys.executable],
+            env={"PATH": os.environ["PATH"], **settings_of(relay.url)},
+            input=PROMPT.encode(),
+            capture_output=True,
+            timeout=120,
+            check=False,
+        )
+    skipped = json.dumps({"event": "powercontext_prepare", "outcome": "skipped", "reason": "query"}).encode() + b"\n"
+    assert (done.returncode, done.stderr) == (0, skipped if closed == "<&-" else b"")
+    assert done.stdout == (b"text" if closed == "2>&-" else b"")
+
+
 def test_a_command_line_that_is_none_is_misuse() -> None:
     done = run({}, b"", "inject")
     assert done.returncode == 2

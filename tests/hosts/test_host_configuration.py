@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import json
+import math
+from types import MappingProxyType
 from typing import Any, cast
 
 import pytest
 
 from runtime.hosts import Configuration, ConfigurationRefused, Selection
-from runtime.http.client import OMITTED
+from runtime.http.client import OMITTED, Assembly, Section
 
 SPELLED_OUT = {
     "format": "markdown",
@@ -55,6 +57,9 @@ def test_a_mapping_that_is_changed_afterwards_changes_nothing() -> None:
         ([], 8000, "assembly"),
         ({"sections": [{"family": "experience", "limit": 3}]}, 8000, "assembly"),
         ({"sort_by": "score"}, 8000, "assembly"),
+        ({"sections": [{"family": "memory", "limit": object()}]}, 8000, "assembly"),
+        ({"format": "\ud800"}, 8000, "assembly"),
+        ({"sections": [{"family": "memory", "limit": math.nan}]}, 8000, "assembly"),
         ({}, 511, "max_bytes"),
         ({}, 32769, "max_bytes"),
         ({}, True, "max_bytes"),
@@ -65,6 +70,20 @@ def test_what_the_contract_refuses_is_refused_before_it_is_sent(assembly: Any, m
     with pytest.raises(ConfigurationRefused) as refused:
         Selection.of(assembly, max_bytes=max_bytes)
     assert refused.value.setting == setting
+
+
+def test_an_assembly_may_be_typed_or_any_mapping() -> None:
+    typed = Assembly(sections=[Section(family="memory", limit=1)])
+    plain = {"sections": [{"family": "memory", "limit": 1}]}
+    assert Selection.of(typed) == Selection.of(MappingProxyType(plain)) == Selection.of(plain)
+    assert Selection.of(Assembly()).assembly == {}
+
+
+@pytest.mark.parametrize("seconds", [0, -1, 61, 1e12, math.inf, math.nan])
+def test_a_time_that_nobody_can_wait_for_is_refused_before_a_turn_begins(seconds: float) -> None:
+    with pytest.raises(ConfigurationRefused) as refused:
+        Configuration(url="http://127.0.0.1:1", scope_id="demo", timeout_seconds=seconds)
+    assert refused.value.setting == "timeout_seconds"
 
 
 def test_the_environment_makes_a_configuration() -> None:

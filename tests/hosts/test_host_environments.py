@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import host_environments
@@ -27,7 +29,7 @@ def no_registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name)
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
     monkeypatch.setenv("PIP_INDEX_URL", NOBODY)
-    monkeypatch.setenv("PIP_RETRIES", "0")
+    monkeypatch.setenv("PIP_RETRIES", "1")
     monkeypatch.setenv("PIP_NO_CACHE_DIR", "1")
     monkeypatch.setenv("npm_config_registry", NOBODY)
     monkeypatch.setenv("npm_config_fetch_retries", "0")
@@ -65,6 +67,30 @@ def test_a_lock_that_is_wrong_is_a_failure(tmp_path: Path, monkeypatch: pytest.M
     # Without an index there is another reason, and it is told.
     with pytest.raises((pytest.fail.Exception, pytest.skip.Exception), match=r"HASHES|registry cannot be reached"):
         python_with_pydantic_ai()
+
+
+def test_a_lock_of_what_the_registry_does_not_have_is_a_failure(
+    no_registry: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Nothing(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_error(404)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    (tmp_path / "requirements.lock").write_text(f"idna==3.20 --hash=sha256:{'0' * 64}\n", encoding="utf-8")
+    monkeypatch.setattr(host_environments, "PYDANTIC_AI", tmp_path)
+    with ThreadingHTTPServer(("127.0.0.1", 0), Nothing) as registry:
+        serving = threading.Thread(target=registry.serve_forever, kwargs={"poll_interval": 0.01})
+        serving.start()
+        monkeypatch.setenv("PIP_INDEX_URL", f"http://127.0.0.1:{registry.server_port}/")
+        try:
+            with pytest.raises(pytest.fail.Exception, match="No matching distribution found"):
+                python_with_pydantic_ai()
+        finally:
+            registry.shutdown()
+            serving.join()
 
 
 def test_an_installation_that_failed_is_not_taken_for_a_host(no_registry: None) -> None:

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from relay import Relay
@@ -30,7 +31,7 @@ def prepared(text: str) -> bytes:
 class Asker:
     """Answers with what it was asked and how often it has been; held ones wait for `release`."""
 
-    def __init__(self, *, held: bool = False, error: Exception | None = None) -> None:
+    def __init__(self, *, held: bool = False, error: BaseException | None = None) -> None:
         self.asked: list[tuple[Configuration, str, Selection]] = []
         self.begun = threading.Semaphore(0)
         self._error = error
@@ -200,6 +201,18 @@ def test_a_turn_that_has_ended_is_forgotten() -> None:
     assert host.turn("1").context("query") == "demo query 8000 3"
 
 
+def test_a_turn_that_goes_on_after_its_end_does_not_answer_for_a_new_one_of_its_name() -> None:
+    asker = Asker()
+    host = host_of(asker)
+    old = host.turn("1")
+    host.end("1")
+    host.configure(replace(CONFIGURATION, token="another"))
+    assert old.context("query") == "demo query 8000 1"
+    # The same key but for the turn, of another caller.
+    assert host.turn("1").context("query") == "demo query 8000 2"
+    assert [configuration.token for configuration, _, _ in asker.asked] == [None, "another"]
+
+
 def test_a_turn_that_was_given_up_for_newer_ones_begins_anew_with_the_configuration_of_now() -> None:
     asker = Asker()
     host = host_of(asker, cache_entries=2)
@@ -296,13 +309,24 @@ def test_a_server_that_hangs_costs_a_bounded_number_of_threads() -> None:
 
 
 @pytest.mark.parametrize(
-    "error", [Unreachable("server_unreachable", "No."), OSError("x"), ValueError("secret"), KeyError("secret")]
+    "error",
+    [
+        Unreachable("server_unreachable", "No."),
+        OSError("x"),
+        ValueError("secret"),
+        KeyError("secret"),
+        # What ends a task or a program ends the prepare alone.
+        asyncio.CancelledError("secret"),
+        SystemExit("secret"),
+    ],
 )
-def test_a_failure_is_asked_and_told_once_a_turn_and_never_raised(error: Exception) -> None:
+def test_a_failure_is_asked_and_told_once_a_turn_and_never_raised(error: BaseException) -> None:
     asker, told = Asker(error=error), Told()
     host = host_of(asker, tell=told)
     assert [host.turn("1").context("query"), asyncio.run(host.turn("1").context_async("query"))] == [None, None]
     assert (len(asker.asked), len(told.outcomes)) == (1, 1)
+    # It has landed, and was not waited for in vain.
+    assert told.outcomes[0].reason != "timeout"
     assert "secret" not in told.outcomes[0].line
     assert host.turn("2").context("query") is None
     assert (len(asker.asked), len(told.outcomes)) == (2, 2)
@@ -324,14 +348,21 @@ def test_a_diagnostic_that_cannot_be_written_stops_nobody() -> None:
         (CONFIGURATION, "", "query"),
         (CONFIGURATION, " \n\u2003", "query"),
         (CONFIGURATION, "x" * 8193, "query"),
+        (CONFIGURATION, None, "query"),
+        (CONFIGURATION, b"query", "query"),
     ],
 )
-def test_what_is_not_asked_is_told_as_skipped(configuration: Configuration | None, query: str, reason: str) -> None:
+def test_what_is_not_asked_is_told_as_skipped_once_a_turn(
+    configuration: Configuration | None, query: Any, reason: str
+) -> None:
     asker, told = Asker(), Told()
     turn = ContextHost(configuration, ask=asker, tell=told).turn("1")
     turn.prefetch(query)
     assert told.outcomes == []
-    assert turn.context(query) is None
+    for _ in range(2):
+        # As an agent does for each of its model's requests.
+        assert turn.context(query) is None
+        assert asyncio.run(turn.context_async(query)) is None
     assert told.outcomes == [Outcome("skipped", reason=reason)]
     assert asker.asked == []
 

@@ -60,7 +60,7 @@ def test_an_empty_answer_gives_nothing() -> None:
 def test_a_ready_answer_that_is_wrong_in_one_point_is_refused(fields: dict[str, object], fault: str) -> None:
     with pytest.raises(ResponseInvalid) as refused:
         validate(body(READY | fields), max_bytes=9)
-    assert refused.value.fault == fault
+    assert (refused.value.fault, refused.value.__context__) == (fault, None)
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,8 @@ def test_what_is_no_object_in_utf_8_json_is_refused(raw: bytes) -> None:
     with pytest.raises(ResponseInvalid) as refused:
         validate(raw, max_bytes=512)
     assert refused.value.fault in ("not_json", "not_object")
-    assert refused.value.__cause__ is None
+    # What it refers to would hold the body.
+    assert refused.value.__context__ is None
 
 
 def test_a_repeated_field_is_refused() -> None:

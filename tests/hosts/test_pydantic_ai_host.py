@@ -23,8 +23,10 @@ from host_worlds import (
     shortened,
     world,
 )
+from host_worlds import answer as answer_of
 from host_worlds import settings as settings_of
 from model_server import ANSWER, ModelServer
+from relay import Relay
 
 from runtime.storage import Storage
 
@@ -39,12 +41,12 @@ def python() -> Path:
 
 
 def run(
-    python: Path, model: ModelServer, directory: Path, settings: dict[str, str]
+    python: Path, model: ModelServer, directory: Path, settings: dict[str, str], *parts: str
 ) -> subprocess.CompletedProcess[bytes]:
     """Run the agent on one prompt; its environment has the kit's dependencies, and the kit lies in this repository."""
     own = {"PATH": os.environ["PATH"], "HOME": str(directory), "PYTHONPATH": str(ROOT), "MODEL_URL": model.url}
     return subprocess.run(
-        [str(python), "-P", str(AGENT), PROMPT],
+        [str(python), "-P", str(AGENT), PROMPT, *parts],
         cwd=directory,
         env=own | settings,
         stdin=subprocess.DEVNULL,
@@ -90,3 +92,20 @@ def test_the_main_task_completes_whatever_the_server_does(name: str, python: Pat
     assert json.loads(line) == fault.diagnostic
     assert_nothing_private(line)
     assert model.texts(0) == ["You are a tester.", PROMPT]
+
+
+def test_all_words_of_a_prompt_in_parts_are_the_query(python: Path, tmp_path: Path) -> None:
+    with Relay(instead=(200, answer_of())) as relay, ModelServer(tool="look_up") as model:
+        done = run(python, model, tmp_path, settings_of(relay.url), "And then?")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{ANSWER}\n".encode(), b"")
+    (exchange,) = relay.exchanges
+    assert json.loads(exchange.body)["query"] == f"{PROMPT}\nAnd then?"
+    assert model.texts(0) == ["You are a tester.", "text", PROMPT, "And then?"]
+
+
+def test_without_a_server_that_is_named_nothing_is_asked_and_that_is_told_once(python: Path, tmp_path: Path) -> None:
+    with ModelServer(tool="look_up") as model:
+        done = run(python, model, tmp_path, {})
+    assert (done.returncode, done.stdout) == (0, f"{ANSWER}\n".encode())
+    assert len(model.requests) == 2
+    assert json.loads(done.stderr)["reason"] == "not_configured"

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from pydantic_ai.capabilities import Hooks
-from pydantic_ai.messages import ModelMessage, ModelRequest, UserPromptPart
+from pydantic_ai.messages import ModelMessage, ModelRequest, TextContent, UserPromptPart
 
 from runtime.hosts.turns import ContextHost
 
@@ -41,7 +41,8 @@ def _query(prompt: str | Sequence[Any] | None) -> str:
     """Return what a prompt says in words; pictures and files are none."""
     if prompt is None or isinstance(prompt, str):
         return prompt or ""
-    return "\n".join(part for part in prompt if isinstance(part, str))
+    words = (part.content if isinstance(part, TextContent) else part for part in prompt)
+    return "\n".join(part for part in words if isinstance(part, str))
 
 
 def _with(text: str, messages: Sequence[ModelMessage]) -> list[ModelMessage]:

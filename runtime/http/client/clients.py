@@ -7,6 +7,7 @@ import ssl
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
@@ -17,6 +18,7 @@ from runtime.http.client.errors import (
     AnswerInvalid,
     ContextError,
     Misuse,
+    RequestUnusable,
     ServiceUnavailable,
     TimedOut,
     Unreachable,
@@ -33,11 +35,16 @@ from runtime.http.client.messages import (
 )
 
 TIMEOUT_SECONDS = 10.0
+MAX_TIMEOUT_SECONDS = 86_400.0
+"""A day: the system takes no time-out of any length."""
 RETRIES = 2
 PAUSE_SECONDS = 0.1
 """Before the first retry; doubled for each further one."""
 
 _REPEATED = (Unreachable, TimedOut, ServiceUnavailable)
+_FAILURES = (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL)
+
+_Failure = httpx.HTTPError | httpx.StreamError | httpx.InvalidURL
 
 _Result = TypeVar("_Result")
 _Http = TypeVar("_Http", httpx.Client, httpx.AsyncClient)
@@ -57,8 +64,8 @@ class _Common(Generic[_Http]):
     _http: _Http
 
     def __init__(self, timeout_seconds: float, retries: int, on_retry: Callable[[Retry], None] | None) -> None:
-        if not timeout_seconds > 0 or retries < 0:
-            raise Misuse("option_malformed", "A time-out is over 0 seconds, and retries are 0 or more.")
+        if not 0 < timeout_seconds <= MAX_TIMEOUT_SECONDS or retries < 0:
+            raise Misuse("option_malformed", "A time-out is over 0 seconds and up to a day, and retries are 0 or more.")
         self._timeout_seconds = timeout_seconds
         self._retries = retries
         self._on_retry = on_retry
@@ -155,9 +162,9 @@ class Client(_Common[httpx.Client]):
         try:
             with self._http.stream(call.operation.method, call.path, **_sent(call)) as answer:
                 body = _Body(call, deadline)
-                for piece in answer.iter_bytes():
+                for piece in answer.iter_raw():
                     body.add(piece)
-        except (httpx.HTTPError, httpx.StreamError) as error:
+        except _FAILURES as error:
             failure = _failure(error)
         else:
             return call.result(answer.status_code, answer.headers, bytes(body.read), attempt)
@@ -244,11 +251,11 @@ class AsyncClient(_Common[httpx.AsyncClient]):
             async with asyncio.timeout(self._timeout_seconds):
                 async with self._http.stream(call.operation.method, call.path, **_sent(call)) as answer:
                     body = _Body(call, deadline)
-                    async for piece in answer.aiter_bytes():
+                    async for piece in answer.aiter_raw():
                         body.add(piece)
         except TimeoutError:
             failure = _late("the whole answer")
-        except (httpx.HTTPError, httpx.StreamError) as error:
+        except _FAILURES as error:
             failure = _failure(error)
         else:
             return call.result(answer.status_code, answer.headers, bytes(body.read), attempt)
@@ -256,7 +263,10 @@ class AsyncClient(_Common[httpx.AsyncClient]):
 
 
 class _Body:
-    """An answer's body as it comes, within its bounds; raises TimedOut, AnswerInvalid."""
+    """An answer's body as it comes, within its bounds; raises TimedOut, AnswerInvalid.
+
+    Nothing is unpacked: no encoding was asked for, and a few kilobytes can be packed gigabytes.
+    """
 
     def __init__(self, call: Call[Any], deadline: float) -> None:
         self._call, self._deadline = call, deadline
@@ -279,7 +289,9 @@ def _options(url: str, token: str | None, timeout_seconds: float, tls: ssl.SSLCo
     """Return how a client of httpx is made; raises Misuse, which quotes neither the URL nor the token."""
     try:
         parsed: httpx.URL | None = httpx.URL(url)
-    except (httpx.InvalidURL, TypeError):
+        # The resolver writes a name so, and is too late to say that it cannot.
+        httpx.URL(url).raw_host.decode("ascii").encode("idna")
+    except (httpx.InvalidURL, TypeError, UnicodeError):
         parsed = None
     if parsed is None or parsed.scheme not in ("http", "https") or not parsed.host or parsed.query or parsed.fragment:
         raise Misuse("url_malformed", "The server's URL cannot be used.", hint="for instance http://127.0.0.1:8000")
@@ -293,6 +305,8 @@ def _options(url: str, token: str | None, timeout_seconds: float, tls: ssl.SSLCo
     return {
         "base_url": parsed,
         "headers": headers,
+        # None is kept: a request holds what its caller gave.
+        "cookies": CookieJar(DefaultCookiePolicy(allowed_domains=())),
         "timeout": timeout_seconds,
         # Proxies, certificates and passwords of the environment are meant for other traffic.
         "trust_env": False,
@@ -306,8 +320,10 @@ def _sent(call: Call[Any]) -> Mapping[str, Any]:
     return {} if call.body is None else {"content": call.body, "headers": {"content-type": "application/json"}}
 
 
-def _failure(error: httpx.HTTPError | httpx.StreamError) -> ContextError:
+def _failure(error: _Failure) -> ContextError:
     """Return what went wrong below HTTP, by its kind alone: the error's own text may hold what was sent."""
+    if isinstance(error, httpx.InvalidURL):
+        return RequestUnusable("url_too_long", "The request's URL is longer than any that is sent.")
     if isinstance(error, httpx.TimeoutException):
         return _late("connecting" if isinstance(error, httpx.ConnectTimeout | httpx.PoolTimeout) else "the answer")
     if isinstance(error, httpx.ConnectError):

@@ -52,7 +52,10 @@ class Misuse(ContextError):
 
 
 class RequestUnusable(ContextError):
-    """A request that cannot be sent: `assembly_null`, `json_impossible`, `unicode_invalid`."""
+    """A request that cannot be sent.
+
+    `assembly_null`, `json_impossible`, `unicode_invalid`, `revision_malformed`, `url_too_long`.
+    """
 
 
 class Unreachable(ContextError):

@@ -21,6 +21,7 @@ from runtime.http.generated import (
     PREPARE_CONTEXT,
     SCHEMA,
     Assembly,
+    PrepareRequest,
 )
 from runtime.http.rules import Operation
 
@@ -44,6 +45,9 @@ class Omitted(Enum):
 
 OMITTED: Final = Omitted.OMITTED
 """A field that is not sent, unlike None, which is refused, and `{}`, which is sent."""
+
+_DEFAULT_MAX_BYTES: int = PrepareRequest.model_fields["max_bytes"].default
+"""The budget of a request that names none."""
 
 AssemblyValue = Assembly | Mapping[str, Any]
 """An assembly: typed and judged when it is made, or a mapping as a configuration holds it, judged by the server."""
@@ -152,10 +156,8 @@ def prepare(
     if max_bytes is not OMITTED:
         fields["max_bytes"] = max_bytes
     if assembly is not OMITTED:
-        fields["assembly"] = (
-            assembly.model_dump(exclude_unset=True) if isinstance(assembly, Assembly) else dict(assembly)
-        )
-    budget = max_bytes if isinstance(max_bytes, int) else None
+        fields["assembly"] = as_given(assembly)
+    budget = max_bytes if isinstance(max_bytes, int) else _DEFAULT_MAX_BYTES
 
     def read(body: Mapping[str, Any], received: Received) -> Prepared:
         return _prepared(body, received, budget)
@@ -166,15 +168,14 @@ def prepare(
 def read_revision(scope_id: str, family: str, artifact_id: str, revision: int) -> Call[Revision]:
     """Return the request for one Artifact revision; raises RequestUnusable."""
     scope, kind, artifact = map(_segment, (scope_id, family, artifact_id))
+    number = _decimal(revision)
 
     def read(body: Mapping[str, Any], received: Received) -> Revision:
         asked = {"scope_id": scope_id, "family": family, "artifact_id": artifact_id, "revision": revision}
         _need_same(asked, {name: body.get(name) for name in asked})
         return Revision(scope_id, family, artifact_id, revision, _taken(body, "content", dict), received)
 
-    path = GET_ARTIFACT_REVISION.path.format(
-        scope_id=scope, family=kind, artifact_id=artifact, revision=f"{revision:d}"
-    )
+    path = GET_ARTIFACT_REVISION.path.format(scope_id=scope, family=kind, artifact_id=artifact, revision=number)
     return Call(GET_ARTIFACT_REVISION, path, None, read, repeatable=True)
 
 
@@ -204,7 +205,21 @@ def capabilities() -> Call[Capabilities]:
     return Call(GET_CAPABILITIES, GET_CAPABILITIES.path, None, read, repeatable=True)
 
 
-def _prepared(body: Mapping[str, Any], received: Received, max_bytes: int | None) -> Prepared:
+def as_given(assembly: AssemblyValue) -> object:
+    """Return an assembly as it goes out; what is neither typed nor a mapping is the server's to judge, as it is."""
+    given = assembly.model_dump(exclude_unset=True, warnings=False) if isinstance(assembly, Assembly) else assembly
+    return dict(given) if isinstance(given, Mapping) else given
+
+
+def utf8_length(text: str) -> int | None:
+    """Return the number of bytes of a text in UTF-8, None where a lone surrogate has none."""
+    try:
+        return len(text.encode("utf-8"))
+    except UnicodeEncodeError:
+        return None
+
+
+def _prepared(body: Mapping[str, Any], received: Received, max_bytes: int) -> Prepared:
     """Read the four fields strictly; raises AnswerInvalid, VersionMismatch."""
     schema = _taken(body, "schema", str)
     if schema != SCHEMA:
@@ -226,18 +241,11 @@ def _prepared(body: Mapping[str, Any], received: Received, max_bytes: int | None
         raise _invalid("status is neither ready nor empty")
     elif not isinstance(content, str) or not content:
         raise _invalid("it is ready and has no content")
-    elif count != _utf8_length(content):
+    elif count != utf8_length(content):
         raise _invalid("content_bytes is not the number of bytes of content")
-    elif max_bytes is not None and count > max_bytes:
+    elif count > max_bytes:
         raise _invalid("it holds more bytes than were asked for")
     return Prepared(schema, cast("Literal['ready', 'empty']", status), content, count, received)
-
-
-def _utf8_length(text: str) -> int | None:
-    try:
-        return len(text.encode("utf-8"))
-    except UnicodeEncodeError:
-        return None
 
 
 def _taken(body: Mapping[str, Any], name: str, kind: type[_Result]) -> _Result:
@@ -249,7 +257,8 @@ def _taken(body: Mapping[str, Any], name: str, kind: type[_Result]) -> _Result:
 
 def _need_same(asked: object, told: object) -> None:
     """Refuse an answer about something else: an exact citation is never replaced by another one."""
-    if told != asked:
+    # 1, 1.0 and true are equal to Python, and three things in JSON.
+    if told != asked or json.dumps(told, sort_keys=True) != json.dumps(asked, sort_keys=True):
         raise _invalid("it is about another revision or Entry version than was asked for")
 
 
@@ -275,6 +284,15 @@ def _encoded(fields: Mapping[str, Any]) -> bytes:
         pass
     # Raised here, since the errors above hold the text.
     raise RequestUnusable(code, "The request cannot be written as JSON.", cause=cause)
+
+
+def _decimal(revision: int) -> str:
+    try:
+        return f"{revision:d}"
+    except (TypeError, ValueError):
+        pass
+    cause = "it is no integer, or has thousands of digits"
+    raise RequestUnusable("revision_malformed", "A revision cannot be written into an URL.", cause=cause)
 
 
 def _segment(text: str) -> str:
