@@ -26,7 +26,7 @@ def compare(
     harness compare OLD.json NEW.json; harness compare --target A --target B PATHS; harness compare PATHS.
     Other options are those of run.
 
-    Exit code: 0 nothing differs, 1 scenarios differ, 2 misuse, a missing engine, or nothing to compare.
+    Exit code: 0 nothing differs, 1 something does, 2 misuse, a missing engine, or nothing to compare.
     """
     from rich.console import Console
 

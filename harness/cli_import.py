@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from harness.errors import HarnessError
+from harness.errors import HarnessError, ScenarioErrors
 
 FOLDER = Path("scenarios/bugs")
 """Where a report's scenario is written when no file is named."""
@@ -32,9 +32,10 @@ def import_report(
     """Turn a bug report into a scenario: a curl command, a HAR file, JSON of request and response, or a server's log.
 
     The world is rebuilt from the citations and bodies of the answer; what could not be had from it is marked by a
-    comment `# guess:`. Unless --right says so, nothing of the answer is expected: the contract judges it.
+    comment `# guess:`. Unless --right says so, nothing of the answer is expected: the contract judges it. Where the
+    reported answer itself breaks the contract whatever was stored, that is told.
     """
-    from harness.importing.noted import text_with_notes
+    from harness.importing.noted import shown_note, text_with_notes
     from harness.importing.reading import read_report
     from harness.importing.rebuild import rebuild
 
@@ -44,7 +45,7 @@ def import_report(
     told = report or (Path(file).name if file != STANDARD else "a report from standard input")
     rebuilt = rebuild(exchanges, report=told, is_right=right)
     path = Path(output) if output not in (None, STANDARD) else FOLDER / f"{_name(told)}.yaml"
-    plain, head, said = rebuilt.plain, rebuilt.head, list[str]()
+    plain, head, kept = rebuilt.plain, rebuilt.head, list[str]()
     called: Callable[[str], str] = str
     if anonymize:
         from harness.anonymizing.scenario import anonymize as without_texts
@@ -53,8 +54,15 @@ def import_report(
         done = without_texts(plain, seed=seed)
         plain, called = done.plain, done.name
         head = [*head, f"Anonymized with seed {seed}: other texts and ids, equal lengths."]
-        said = _kept_lines(seed, done.kept)
-    text = text_with_notes(plain, path, head=head, notes=rebuilt.located(called), called=called)
+        kept = _kept_lines(seed, done.kept)
+    try:
+        text = text_with_notes(plain, path, head=head, notes=rebuilt.located(called), called=called)
+    except ScenarioErrors as refused:
+        # Its lines are those of a file that is not there.
+        cause = "\n".join(error.message for error in refused.errors)
+        message = "the report makes no scenario that can be read; nothing is written"
+        hint = "without --right no item has to be named" if right else None
+        raise HarnessError("unimportable", message, cause=cause, hint=hint) from None
     guesses = text.count("# guess: ")
     if output == STANDARD:
         print(text, end="")
@@ -62,7 +70,7 @@ def import_report(
         _write(path, text)
         print(f"{path}\n{_plural(len(exchanges), 'request')}, {_plural(guesses, 'guess')} marked by `# guess:`")
         print(f"run it: harness run {path}")
-    for line in said:
+    for line in (*(shown_note(fault, called) for fault in rebuilt.broken), *kept):
         print(line, file=sys.stderr if output == STANDARD else sys.stdout)
 
 

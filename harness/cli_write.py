@@ -46,6 +46,8 @@ def new(
     path = Path(name if name.endswith(SUFFIXES) else f"{name}.yaml")
     if not path.name.rpartition(".")[0].strip(".") or not path.name.isprintable():
         raise HarnessError("unusable_name", f"{name!r} is no name for a scenario", hint="use words: `my_first_one`")
+    if ".." in path.parts:
+        raise HarnessError("unusable_name", f"{name!r} leads out of a folder", hint=f"name a path below {FOLDER}")
     if not path.is_absolute() and path.parts[0] != FOLDER.name:
         path = FOLDER / path
     families = [one for word in family or ("memory", "experience") for one in FAMILIES if one == word]
@@ -67,7 +69,7 @@ def lint(
 ) -> None:
     """Read scenario files, and say with file, line and column what is wrong with them.
 
-    Keys of a request that are probably mistyped are warnings: they make no file wrong.
+    Keys, families and Scopes of a request that are probably mistyped are warnings: they make no file wrong.
     """
     files = list(scenario_files(paths))
     if not files:
@@ -83,8 +85,8 @@ def lint(
         for warning in request_warnings(loaded):
             warned += 1
             print(warning)
-    warnings = f", {warned} warning{'s' if warned != 1 else ''}" if warned else ""
-    print(f"{len(files)} files, {refused} refused{warnings}")
+    warnings = f", {_plural(warned, 'warning')}" if warned else ""
+    print(f"{_plural(len(files), 'file')}, {refused} refused{warnings}")
     raise typer.Exit(MISUSE if refused else 0)
 
 
@@ -117,9 +119,8 @@ def fmt(
             print(f"{path} {'would change' if check else 'changed'}")
             if not check:
                 _write(path, after)
-    print(
-        f"{count} files, {changed} {'would change' if check else 'changed'}, {left} left as they are, {refused} refused"
-    )
+    done = f"{changed} {'would change' if check else 'changed'}, {left} left as they are, {refused} refused"
+    print(f"{_plural(count, 'file')}, {done}")
     raise typer.Exit(MISUSE if refused else FAILED if check and changed else 0)
 
 
@@ -216,6 +217,10 @@ def _refuse_failures(loaded: Loaded, outcomes: list[Outcome], chosen: list[int])
         raise HarnessError(
             "not_accepted", f"{loaded.path} is left as it is: it would fail all the same", cause="\n".join(failures)
         )
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count} {noun}{'s' if count != 1 else ''}"
 
 
 def _read(path: Path) -> bytes:

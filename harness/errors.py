@@ -72,12 +72,17 @@ class UnknownNames(HarnessError):
         self.kind = kind
         self.names = tuple(names)
         self.known = tuple(known)
-        quoted = ", ".join(f'"{name}"' for name in self.names)
+        near = [nearest(name, self.known) for name in self.names]
+        meant = f"did you mean {_quoted(word for word in near if word)}? " if all(near) else ""
         super().__init__(
             f"unknown_{kind.replace(' ', '_')}",
-            f"unknown {kind} {quoted}",
-            hint=f"known: {', '.join(self.known) or 'none'}",
+            f"unknown {kind} {_quoted(self.names)}",
+            hint=f"{meant}known: {', '.join(self.known) or 'none'}",
         )
+
+
+def _quoted(words: Iterable[str]) -> str:
+    return ", ".join(f'"{word}"' for word in words)
 
 
 class ScenarioError(HarnessError):
@@ -127,11 +132,16 @@ def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     None when there is nothing to name.
     """
     choices = list(dict.fromkeys(known))
-    by_fold = {choice.casefold(): choice for choice in reversed(choices)}
-    near = get_close_matches(word.casefold(), by_fold, n=1, cutoff=0.6)
-    if near:
-        return f'did you mean "{by_fold[near[0]]}"?'
+    if near := nearest(word, choices):
+        return f'did you mean "{near}"?'
     if not choices:
         return None
     shown = ", ".join(sorted(choices)[:20])
     return f"known: {shown}{', ...' if len(choices) > 20 else ''}"
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """Return the known word that is most like another, or None when none is near."""
+    by_fold = {choice.casefold(): choice for choice in reversed(list(known))}
+    near = get_close_matches(word.casefold(), by_fold, n=1, cutoff=0.6)
+    return by_fold[near[0]] if near else None

@@ -109,7 +109,9 @@ def explain(loaded: Loaded, *, step: int | None = None, backend: str | None = No
 
 
 def _told(loaded: Loaded, moment: Moment) -> Told:
-    named = Named(loaded.scenario)
+    asked = moment.asked if isinstance(moment.asked, Asked) else None
+    references = moment.world.references.get(asked.scope_id, ()) if asked and asked.reads_references else ()
+    named = Named(loaded.scenario, moment.world, (asked.scope_id, *references) if asked else ())
     prepared = _prepared(moment, loaded.scenario.runtime, named) if moment.asked is not None else None
     current = prepared.asked.scope_id if prepared and prepared.asked else None
     notes = []
@@ -180,7 +182,7 @@ def _recall(
         scopes = [_scope_recall(search, asked, runtime, family, one, rows[one], found[one], named) for one in rows]
         turns = in_turns(list(found.values()))
         merged = [search.offer(row.citation) for row in turns[: POOLS[family]]]
-        beyond = [named.item(row.citation) for row in turns[POOLS[family] :]]
+        beyond = [named.item(row.citation, current=asked.scope_id) for row in turns[POOLS[family] :]]
     kept = merged if asked.sections is None else eligible(merged)
     left = {offer.citation for offer in kept}
     recall = FamilyRecall(
@@ -189,7 +191,9 @@ def _recall(
         scopes=tuple(scopes),
         turns=tuple(named.item(offer.citation, current=asked.scope_id) for offer in kept),
         beyond=tuple(beyond),
-        dropped=tuple(named.item(offer.citation) for offer in merged if offer.citation not in left),
+        dropped=tuple(
+            named.item(offer.citation, current=asked.scope_id) for offer in merged if offer.citation not in left
+        ),
     )
     return recall, kept
 

@@ -1,17 +1,21 @@
-"""What makes two failures the same one: backends, kind and region."""
+"""What makes two failures the same one: backends, kind and region, and of a wrong order what it is an order by."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from harness.check.delivered import DeliveredItem, Malformed, read_delivered
 from harness.check.failure import Failure
+from harness.check.oracle.tokens import tokens
 from harness.errors import HarnessError
-from harness.run.result import FAULTS, Outcome
+from harness.run.result import FAULTS, Outcome, StepResult
 from harness.scenario.loader import Loaded
 
+_WORD = re.compile(r"[^\s,\[\]]+")
 _NUMBER = re.compile(r"\b[0-9]+\b")
 
 Kind = tuple[str, str]
@@ -33,6 +37,8 @@ class Finding:
     failure: Failure
     kinds: frozenset[Kind]
     """Of everything that is wrong, on any backend."""
+    order: tuple[str, ...] = ()
+    """Of items in a wrong order: by what each two neighbours are ordered, see `ordered_by`."""
 
     @property
     def kind(self) -> Kind:
@@ -48,6 +54,7 @@ class Finding:
             and other.kinds <= self.kinds
             # Which items came is what such a failure is about; of other kinds the texts change with each reduction.
             and (self.failure.kind != "sections" or other.failure.got == self.failure.got)
+            and other.order == self.order
         )
 
     def __str__(self) -> str:
@@ -57,6 +64,34 @@ class Finding:
 def kind_of(failure: Failure) -> Kind:
     """Return a failure's kind and region without the numbers of items."""
     return failure.kind, _NUMBER.sub("N", failure.region)
+
+
+def ordered_by(step: StepResult) -> tuple[str, ...]:
+    """Return by which rule each two neighbours of one Scope and section are ordered (SPEC.md 10): words, size or ids.
+
+    Empty where the first failure is not that the items of a section stand in another order than expected.
+    """
+    failure = step.failures[0]
+    wanted, got = _WORD.findall(failure.expected), _WORD.findall(failure.got)
+    titles = [[word for word in words if word.endswith(":")] for words in (wanted, got)]
+    is_order = failure.kind == "sections" and sorted(wanted) == sorted(got) and titles[0] == titles[1]
+    if not is_order or step.request is None or step.body is None:
+        return ()
+    try:
+        query: str = json.loads(step.request)["query"]
+        delivered = read_delivered(json.loads(step.body)["content"], scope_id="")
+    except (ValueError, Malformed):
+        return ()
+    pairs = [pair for section in delivered.sections for pair in zip(section.items, section.items[1:], strict=False)]
+    return tuple(_rule(tokens(query), *pair) for pair in pairs if pair[0].scope_id == pair[1].scope_id)
+
+
+def _rule(query: frozenset[str], one: DeliveredItem, other: DeliveredItem) -> str:
+    """Return what decides between two items, by what is shown of them."""
+    left, right = tokens(one.body_text), tokens(other.body_text)
+    if len(query & left) != len(query & right):
+        return "words"
+    return "size" if len(left) != len(right) else "ids"
 
 
 def find(runner: Runner, loaded: Loaded, backends: Sequence[str]) -> Finding | None:
@@ -83,4 +118,5 @@ def find(runner: Runner, loaded: Loaded, backends: Sequence[str]) -> Finding | N
     kinds = frozenset(kind_of(failure) for step in steps for failure in step.failures)
     first = failed[0].failed_step
     assert first is not None
-    return Finding(frozenset(outcome.backend for outcome in failed), first.failures[0], kinds)
+    on = frozenset(outcome.backend for outcome in failed)
+    return Finding(on, first.failures[0], kinds, ordered_by(first))

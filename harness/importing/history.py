@@ -74,6 +74,10 @@ class History:
         """Return the ids of the Entries that are known of a Scope."""
         return {found.entry[0] for found in self._all() if found.scope_id == scope_id and found.entry is not None}
 
+    def is_elsewhere(self, found: Found) -> bool:
+        """Say whether another Scope has an item that is called the same, so that a name needs its Scope."""
+        return any(one.scope_id != found.scope_id and one.name == found.name for one in self._all())
+
     def writes(self) -> dict[int | None, list[Write]]:
         """Return the writes of the seed (None), and those that come right before a step."""
         writes: dict[int | None, list[Write]] = {}

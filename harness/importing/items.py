@@ -42,9 +42,10 @@ class Found:
     is_referenced: bool | None
 
     @property
-    def identity(self) -> tuple[object, ...]:
-        """What tells it from every other item."""
-        return self.scope_id, self.family, self.artifact_id, self.revision, self.entry
+    def name(self) -> tuple[bool, str]:
+        """What a scenario calls it beside its Scope: an Entry's id (True), or an Artifact's."""
+        is_entry = self.entry is not None or self.family == ATOMIC_MEMORY
+        return is_entry, self.entry[0] if self.entry is not None else self.artifact_id
 
 
 def found_items(told: Told, *, scope_id: str, max_bytes: int) -> tuple[list[Found], str | None]:

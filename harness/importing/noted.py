@@ -29,12 +29,12 @@ def text_with_notes(
     `called` says what an id in a note is called in the scenario; where it calls any otherwise, a report's own words are
     left out.
     """
-    text = text_of(plain, comments=[_line(one, called) for one in head], schema=schema_for(path))
+    text = text_of(plain, comments=[shown_note(one, called) for one in head], schema=schema_for(path))
     lines = text.split("\n")
     mark = parse(text.encode("utf-8"), path).mark
     above: dict[int, list[str]] = {}
     for location, remarks in (notes or {}).items():
-        above.setdefault(mark.key_at(*location)[0], []).extend(_line(one, called) for one in remarks)
+        above.setdefault(mark.key_at(*location)[0], []).extend(shown_note(one, called) for one in remarks)
     for number, remarks in sorted(above.items(), reverse=True):
         margin = " " * (len(lines[number - 1]) - len(lines[number - 1].lstrip(" ")))
         lines[number - 1 : number - 1] = [f"{margin}# {one}" for one in remarks]
@@ -44,7 +44,8 @@ def text_with_notes(
     return whole
 
 
-def _line(remark: str, called: Callable[[str], str]) -> str:
+def shown_note(remark: str, called: Callable[[str], str] = str) -> str:
+    """Return a note as one line that shows everything; see `text_with_notes` for `called`."""
     told = _PRIVATE.sub(r"\1" if called is str else "", remark)
     told = _ID.sub(lambda match: called(match[1]), told)
     shown = "".join(map(escape_for_human, told.encode("utf-8", "replace").decode("utf-8")))

@@ -15,6 +15,7 @@ from harness.importing.log_lines import is_log, read_log
 from harness.importing.pairs import read_pairs
 
 _CURL = re.compile(r"(?m)(^|[$#%> \t])curl[ \t\\]")
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _KINDS = "a curl command, a HAR file, a JSON of request and response, or lines of a server's log"
 
 
@@ -27,18 +28,29 @@ def read_report(raw: bytes, *, response: bytes | None = None) -> list[Exchange]:
         raise HarnessError("unreadable_report", f"the report has {len(raw)} bytes, at most {MAX_REPORT}")
     if not raw.strip():
         raise HarnessError("unreadable_report", "the report is empty", hint=f"give it {_KINDS}")
-    exchanges = _read(raw.removeprefix(b"\xef\xbb\xbf"))
+    exchanges = _read(_text(raw, "the report"))
     if response is None:
         return exchanges
+    answer = _text(response, "the response").encode()
     if len(exchanges) != 1:
         raise HarnessError(
             "response_of_several", f"one response, and {len(exchanges)} requests", hint="leave --response out"
         )
-    return [replace(exchanges[0], answer=response)]
+    return [replace(exchanges[0], answer=answer)]
 
 
-def _read(raw: bytes) -> list[Exchange]:
-    text = raw.decode("utf-8", "surrogateescape")
+def _text(raw: bytes, what: str) -> str:
+    """Return the text of a file; another encoding would change the very bytes that are reported."""
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        line = raw.count(b"\n", 0, problem.start) + 1
+        message = f"{what} is not UTF-8: byte 0x{raw[problem.start]:02x} at offset {problem.start}, line {line}"
+        hint = "it is UTF-16; save it as UTF-8" if raw.startswith(_UTF_16) else "save it as UTF-8"
+        raise HarnessError("unreadable_report", message, hint=hint) from None
+
+
+def _read(text: str) -> list[Exchange]:
     value = _json(text)
     if isinstance(value, dict) and "log" in value and "request" not in value:
         return read_har(value)

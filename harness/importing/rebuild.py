@@ -10,6 +10,7 @@ from harness.check.parts import TITLES
 from harness.importing.asking import Asking, came, skipped, take_apart
 from harness.importing.bodies import UNREPORTED
 from harness.importing.exchange import Exchange, private
+from harness.importing.faults import faults
 from harness.importing.history import History, Write
 from harness.importing.items import ATOMIC_MEMORY, Found
 from harness.importing.names import scope_names
@@ -25,12 +26,14 @@ Location = tuple[str | int, ...]
 class Rebuilt:
     """A scenario as plain values, with what is to be said at its top and above its parts.
 
-    Ids in notes stand between U+0002 and U+0003, what the report says in its own words between U+0004 and U+0005.
+    `broken` says how the reported answers break the contract, as far as no guess is part of it. Ids in notes stand
+    between U+0002 and U+0003, what the report says in its own words between U+0004 and U+0005.
     """
 
     plain: dict[str, Any]
     head: list[str] = field(default_factory=list)
     notes: dict[Location, list[str]] = field(default_factory=dict)
+    broken: list[str] = field(default_factory=list)
 
     def located(self, called: Callable[[str], str]) -> dict[Location, list[str]]:
         """Return the notes by where they belong once ids are called otherwise: Scopes stand below their names."""
@@ -83,7 +86,9 @@ class _Rebuilding:
                 content = _content(made, before, self._names, location)
                 made.notes["steps", len(steps)] = [f"guess: written before {asking.exchange.source}, which cites it"]
                 steps.append({"write": content})
-            made.notes["steps", len(steps)] = list(self._remarks(asking))
+            broken = list(self._broken(asking))
+            made.broken += broken
+            made.notes["steps", len(steps)] = [*self._remarks(asking), *broken]
             steps.append(self._step(asking, number))
         made.plain["steps"] = steps
         made.head = list(dict.fromkeys((*self._head(), *self._history.notes)))
@@ -196,7 +201,7 @@ class _Rebuilding:
     def _item(self, found: Found, asking: Asking) -> Any:
         """Return an item in the short form where its ids allow it, else by its parts."""
         parts: dict[str, Any] = {}
-        if found.scope_id != asking.scope_id:
+        if found.scope_id != asking.scope_id or self._history.is_elsewhere(found):
             parts["scope"] = self._names[found.scope_id]
         if found.entry is not None:
             parts |= {"entry": found.entry[0], "version": found.entry[1]}
@@ -210,6 +215,12 @@ class _Rebuilding:
         if "entry" in parts:
             return scope + parts["entry"] + (f"@{parts['version']}" if "version" in parts else "")
         return f"{scope}{parts['id']}#{parts['revision']}"
+
+    def _broken(self, asking: Asking) -> Iterator[str]:
+        which = f" of {asking.exchange.source}" if len(self._askings) > 1 else ""
+        for failure in faults(asking):
+            said = private(f": {failure.message}")
+            yield f"the reported answer{which} breaks the contract: {failure.kind} in {failure.region}{said}"
 
     def _remarks(self, asking: Asking) -> Iterator[str]:
         yield f"came: {came(asking)}"

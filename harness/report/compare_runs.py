@@ -54,6 +54,7 @@ class Comparison:
     left: str
     right: str
     compared: int = 0
+    """How many cases: a scenario on two backends of both sides is two."""
     differences: list[Difference] = field(default_factory=list)
     still_failing: list[str] = field(default_factory=list)
     """Scenarios that fail on both sides, differing or not."""

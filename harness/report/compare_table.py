@@ -37,9 +37,9 @@ def show(comparison: Comparison, console: Console, *, diffs: int) -> None:
 
 
 def summary(comparison: Comparison) -> Iterator[str]:
-    """Yield what was compared, how many scenarios differ and how, and the speeds."""
+    """Yield how many cases were compared (a scenario on a backend), how many differ and how, and the speeds."""
     found = comparison.differences
-    yield f"{_plural(comparison.compared, 'scenario')} compared, {len(found)} differ"
+    yield f"{_plural(comparison.compared, 'case')} compared, {len(found)} {'differs' if len(found) == 1 else 'differ'}"
     changes = Counter(difference.change for difference in found if difference.change)
     for change, count in sorted(changes.items()):
         yield f"{change}: {count}"
@@ -60,7 +60,7 @@ def _told(speed: Speed, pair: str) -> str:
     ratio = speed.ratio
     return (
         f"prepare{f' on {pair}' if pair else ''}: right takes {ratio.median:.2f} times as long as left "
-        f"(middle half {ratio.lower:.2f} to {ratio.upper:.2f}, {ratio.count} answers; "
+        f"(middle half {ratio.lower:.2f} to {ratio.upper:.2f}, {_plural(ratio.count, 'answer')}; "
         f"medians {milliseconds(speed.left.median)} and {milliseconds(speed.right.median)})"
     )
 

@@ -85,7 +85,7 @@ def _lost_numbers(scenario: Scenario, mark: Mark, source: str, path: Path) -> It
 
 def _nulls(value: Any, mark: Mark, location: tuple[str | int, ...], path: Path) -> Iterator[ScenarioError]:
     if value is None and location:
-        hint = "write {} for an empty mapping, leave the key out, or give it a value"
+        hint = "write {} for an empty mapping, indent what belongs to it, leave the key out, or give it a value"
         last = location[-1]
         subject = f'"{last}"' if isinstance(last, str) else f"item {last + 1}"
         yield ScenarioError(path, *mark.at(*location), f"{subject} has no value", hint)

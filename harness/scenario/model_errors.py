@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import NoneType, UnionType
@@ -13,6 +14,7 @@ from harness.errors import ScenarioError, did_you_mean
 from harness.scenario.marks import Mark
 from harness.scenario.model import Scenario
 
+_PLAIN_WORD = re.compile(r"[A-Za-z][\w-]*", re.ASCII)
 _WANTED = {
     "string_type": "text",
     "int_type": "a whole number",
@@ -54,12 +56,7 @@ def _explain(complaint: Any, mark: Mark) -> tuple[tuple[int, int], str, str | No
         hint = did_you_mean(given, _expected(complaint)) if isinstance(given, str) else _known(_expected(complaint))
         return mark.at(*location), f"{subject} cannot be {_shown(given)}", hint
     if kind in _WANTED:
-        hint = None
-        if kind == "string_type" and isinstance(given, int | float):
-            hint = "put it in quotes"
-        elif given is None and _WANTED[kind] == "a mapping":
-            hint = "write {} for an empty one"
-        return mark.at(*location), f"{subject} must be {_WANTED[kind]}, not {_shown(given)}", hint
+        return mark.at(*location), f"{subject} must be {_WANTED[kind]}, not {_shown(given)}", _rewritten(kind, given)
     if kind == "value_error":
         return mark.at(*location), str(complaint["ctx"]["error"]), None
     if kind == "too_short":
@@ -68,6 +65,24 @@ def _explain(complaint: Any, mark: Mark) -> tuple[tuple[int, int], str, str | No
         return mark.at(*location), f"{subject} must be pairs of hexadecimal digits", None
     said: str = complaint["msg"]
     return mark.at(*location), f"{subject} {said.removeprefix('Input ')}", None
+
+
+def _rewritten(kind: str, given: Any) -> str | None:
+    """Return how a value of the wrong type would be written in the right one."""
+    match _WANTED[kind], given:
+        case "text", int() | float():
+            return "put it in quotes"
+        case "a mapping", None:
+            return "write {} for an empty one"
+        case "a list", str() if _PLAIN_WORD.fullmatch(given):
+            return f"write [{given}]"
+        case "a list", str() | dict():
+            return "begin each item with a dash"
+        case "a whole number", str() if given.isascii() and given.isdecimal():
+            return f"write {given}, without quotes"
+        case "true or false", "true" | "false":
+            return f"write {given}, without quotes"
+    return None
 
 
 def _within(location: Sequence[str | int], mark: Mark) -> str:

@@ -1,12 +1,15 @@
-"""Keys of a request that are probably mistyped; the loader does not judge them, since a scenario may send anything."""
+"""Words of a request that are probably mistyped; the loader does not judge them, since a scenario may send anything."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from harness.errors import ScenarioError, did_you_mean
 from harness.scenario.loader import Loaded
+from harness.scenario.model import Expect
+from harness.scenario.operations import scope_ids
+from runtime.artifacts import FAMILIES
 
 _REQUEST = ("scope_id", "query", "max_bytes", "assembly")
 _ASSEMBLY = ("format", "sections", "show")
@@ -16,18 +19,39 @@ _MEANT = ((401, "unauthorized"), (422, "invalid_request"))
 
 
 def request_warnings(loaded: Loaded) -> Iterator[ScenarioError]:
-    """Yield a warning for each unknown key of a prepare that is not expected to be refused for it."""
+    """Yield a warning for each unknown key, family and Scope of a prepare that is not expected to be refused for it."""
+    known = scope_ids(loaded.scenario)
     for index, step in enumerate(loaded.scenario.steps):
-        is_meant = any(step.expect.http == status or step.expect.error == code for status, code in _MEANT)
-        if step.prepare is None or is_meant:
+        if step.prepare is None:
             continue
         place = ("steps", index, "prepare")
+        if not _is_refused(step.expect):
+            yield from _scope(loaded, step.prepare.get("scope_id"), (*place, "scope_id"), known)
+        if any(step.expect.http == status or step.expect.error == code for status, code in _MEANT):
+            continue
         yield from _unknown(loaded, step.prepare, place, _REQUEST)
         assembly = step.prepare.get("assembly")
         yield from _unknown(loaded, assembly, (*place, "assembly"), _ASSEMBLY)
         sections = assembly.get("sections") if isinstance(assembly, dict) else None
         for number, section in enumerate(sections if isinstance(sections, list) else []):
-            yield from _unknown(loaded, section, (*place, "assembly", "sections", number), _SECTION)
+            where = (*place, "assembly", "sections", number)
+            yield from _unknown(loaded, section, where, _SECTION)
+            family = section.get("family") if isinstance(section, dict) else None
+            if isinstance(family, str) and family not in FAMILIES:
+                message = f'unknown family "{family}" of the request; it is answered with 422'
+                yield _warning(loaded, loaded.mark.at(*where, "family"), message, did_you_mean(family, FAMILIES))
+
+
+def _is_refused(expect: Expect) -> bool:
+    return expect.error is not None or (expect.http is not None and expect.http >= 400)
+
+
+def _scope(
+    loaded: Loaded, named: Any, place: tuple[str | int, ...], known: Mapping[str, str]
+) -> Iterator[ScenarioError]:
+    if isinstance(named, str) and named not in known and named not in known.values():
+        message = f'no Scope "{named}" in the scenario; it is answered with 403 or 404'
+        yield _warning(loaded, loaded.mark.at(*place), message, did_you_mean(named, known))
 
 
 def _unknown(
@@ -35,6 +59,9 @@ def _unknown(
 ) -> Iterator[ScenarioError]:
     for key in value if isinstance(value, dict) else ():
         if key not in known:
-            line, column = loaded.mark.key_at(*place, key)
-            message = f'warning: unknown key "{key}" of the request; it is answered with 422'
-            yield ScenarioError(loaded.path, line, column, message, did_you_mean(key, known))
+            message = f'unknown key "{key}" of the request; it is answered with 422'
+            yield _warning(loaded, loaded.mark.key_at(*place, key), message, did_you_mean(key, known))
+
+
+def _warning(loaded: Loaded, place: tuple[int, int], message: str, hint: str | None) -> ScenarioError:
+    return ScenarioError(loaded.path, *place, f"warning: {message}", hint)

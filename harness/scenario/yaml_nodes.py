@@ -213,7 +213,7 @@ def _place(event: Any) -> tuple[int, int]:
 
 
 _SYNTAX_HINTS = {
-    "mapping values are not allowed": 'text that holds ": " needs quotes',
+    "mapping values are not allowed": 'text that holds ": " needs quotes, or check the indentation of the line above',
     "cannot start any token": "text that begins with @, ` or % needs quotes",
     "invalid Unicode character escape": r"a surrogate is no character: write one above U+FFFF as \U0001F600",
     "found unknown escape character": r"in double quotes a backslash is written \\; single quotes take it as it is",
@@ -228,4 +228,7 @@ def _syntax(problem: YAMLError, path: Path) -> ScenarioError:
     hint = next((hint for words, hint in _SYNTAX_HINTS.items() if words in said), None)
     if hint is None and problem.context and problem.context_mark is not None:
         hint = f"{problem.context} that begins on line {problem.context_mark.line + 1}"
+        if "block" in problem.context:
+            # What ends a block too early is a line that stands less deep than the others.
+            hint += "; check the indentation of this line and the ones above"
     return ScenarioError(path, problem.problem_mark.line + 1, problem.problem_mark.column + 1, f"no YAML: {said}", hint)

@@ -62,4 +62,4 @@ def test_lint_tells_every_mistake_of_every_file(place: Place) -> None:
     assert re.search(r"scenarios/a/bad.yaml:5:\d+: ", ended.output)
     assert re.search(r"scenarios/b/worse.yml:\d+:\d+: ", ended.output)
     assert ended.output.endswith("3 files, 2 refused\n")
-    assert place.harness("lint", "scenarios/a/good.yaml").output == "1 files, 0 refused\n"
+    assert place.harness("lint", "scenarios/a/good.yaml").output == "1 file, 0 refused\n"

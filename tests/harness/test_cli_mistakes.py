@@ -70,7 +70,7 @@ def test_new_writes_a_scenario_that_can_be_read_whatever_its_name(harness: Comma
     load(tmp_path / output.splitlines()[0])
 
 
-@pytest.mark.parametrize("name", ["", "/", "..", ".yaml", "a\nb", "\udcff"])
+@pytest.mark.parametrize("name", ["", "/", "..", ".yaml", "a\nb", "\udcff", "../x", "scenarios/../x", "a/../../x.yaml"])
 def test_new_refuses_what_is_no_name(harness: Command, name: str, tmp_path: Path) -> None:
     code, output = harness("new", name)
     assert (code, output.splitlines()[0].split(":")[0]) == (2, "unusable_name")
@@ -93,6 +93,10 @@ def test_new_says_when_it_cannot_write(harness: Command, name: str, tmp_path: Pa
         (["lint"], "no_such_file: scenarios does not exist"),
         (["lint", "a" * 300], "no_such_file: "),
         (["lint", "."], "nothing_to_lint: "),
+        (
+            ["doctor", "--backend", "Oceanbase"],
+            'unknown_backend: unknown backend "Oceanbase"\n  hint: did you mean "oceanbase"? known: sqlite, oceanbase',
+        ),
         (["doctor", "--backend", "nope"], 'unknown_backend: unknown backend "nope"\n  hint: known: sqlite, oceanbase'),
         (["nope"], "Usage: "),
         (["new"], "Usage: "),

@@ -39,7 +39,7 @@ def write_scenarios(place: Place) -> None:
 def test_backends_that_answer_alike_do_not_differ(place: Place) -> None:
     ended = place.harness("compare", *PLUGIN, "scenarios")
     assert ended.code == 0, ended.output
-    assert "sqlite (left) against second (right)\n2 scenarios compared, 0 differ\n" in ended.output
+    assert "sqlite (left) against second (right)\n2 cases compared, 0 differ\n" in ended.output
     told = r"prepare: right takes \d+\.\d\d times as long as left \(middle half \d+\.\d\d to \d+\.\d\d, 2 answers; "
     assert re.search(told, ended.output)
     assert place.left_over() == []
@@ -62,7 +62,7 @@ def test_targets_are_compared_on_the_same_backend(place: Place) -> None:
     ended = place.harness("compare", *PLUGIN, *targets, "scenarios", COLUMNS="200")
     assert ended.code == 1, ended.output
     assert "runtime (left) against swaps-on-second (right)" in ended.output
-    assert "4 scenarios compared, 1 differ" in ended.output
+    assert "4 cases compared, 1 differs" in ended.output
     assert "fails on swaps-on-second alone" in ended.output
 
 
@@ -170,6 +170,20 @@ def test_speeds_are_ratios_of_the_same_steps_with_their_spread(run: dict[str, An
         assert (round(speed.ratio.lower, 6), round(speed.ratio.median, 6), round(speed.ratio.most, 6)) == (3, 3, 3)
     told = "\n".join(summary(differences(run, slower)))
     assert "right takes 3.00 times as long as left (middle half 3.00 to 3.00, " in told
+
+
+def test_a_scenario_on_two_backends_is_two_cases(run: dict[str, Any]) -> None:
+    run["cases"] = [case for case in run["cases"] if case["scenario"].endswith("asked.yaml")]
+    assert [case["backend"] for case in run["cases"]] == ["sqlite", "second"]
+    failed = json.loads(json.dumps(run))
+    for case in failed["cases"]:
+        case["verdict"] = "failed"
+    lines = list(summary(differences(run, failed)))
+    assert lines[:2] == ["2 cases compared, 2 differ", "new failure: 2"]
+    assert all(", 1 answer; medians " in line for line in lines[2:])
+    assert len(lines) == 4
+    failed["cases"][0]["verdict"] = "passed"
+    assert next(iter(summary(differences(run, failed)))) == "2 cases compared, 1 differs"
 
 
 def test_ids_that_a_target_makes_are_compared_by_the_scenarios(run: dict[str, Any]) -> None:

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from harness.check.display import INVISIBLE
 from harness.check.oracle import Prediction
 from harness.cli import app
+from harness.errors import ScenarioErrors
 from harness.explain import Prepared, explain, lines_of
 from harness.scenario.loader import load, parse
 
@@ -140,3 +141,34 @@ def test_the_command_compares_with_a_real_backend(tmp_path: Path) -> None:
     assert "step 2" not in ended.output
     refused = CliRunner().invoke(app, ["explain", str(file), "--step", "9"])
     assert "9" in str(refused.exception)
+
+
+SHARED = """\
+scenario: the same ids in two Scopes
+scopes:
+  kitchen:
+    references: [house]
+    memory: [{entry: e, text: tea}, {entry: k, text: tea}]
+    profile: [A cook.]
+  house:
+    memory: [{entry: e, text: tea}]
+    profile: [A house.]
+  shed:
+    memory: [{entry: k, text: tea}]
+steps:
+  - prepare:
+      scope_id: kitchen
+      query: tea
+      assembly: {sections: [{family: memory, limit: 3}, {family: profile, limit: 2}]}
+"""
+
+
+def test_items_are_named_as_the_loader_wants_them() -> None:
+    [prepared], told = explained(SHARED)
+    memory, profile = ["kitchen/e@e-v1", "house/e@e-v1", "k@k-v1"], ["kitchen/profile#1", "house/profile#1"]
+    assert [cost.name for cost in prepared.costs] == [*memory, *profile]
+    assert "one of each Scope in turn: kitchen/e@e-v1, house/e@e-v1, k@k-v1\n" in told
+    expect = f"    expect: {{sections: [{{Memory: {memory}}}, {{Profile: {profile}}}]}}\n"
+    parse((SHARED + expect).encode(), Path("asked.yaml"))
+    with pytest.raises(ScenarioErrors, match='"profile#1" is ambiguous'):
+        parse((SHARED + expect.replace("kitchen/p", "p")).encode(), Path("asked.yaml"))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from targets.processes import Place, a_place
+from targets.runs import outcomes
 
 from harness.scenario.loader import load
+from harness.target.reference import ReferenceTarget
 
 REPORTS = Path(__file__).with_name("reports")
 CURL = str(REPORTS / "curl_with_output.txt")
@@ -44,6 +47,56 @@ def test_a_report_is_anonymized_by_a_seed_that_is_told(place: Place) -> None:
     assert place.harness("run", "other.yaml", "--backend", "sqlite").code == 0
     drawn = place.harness("import", CURL, "--anonymize", "--output", "-")
     assert re.search(r"(?m)^anonymized with seed \d+$", drawn.output)
+
+
+def test_a_broken_answer_is_told_and_without_its_texts_where_they_are_anonymized(place: Place) -> None:
+    report = Path(CURL).read_text("utf-8").replace("### Memory 1", "### Memory 3")
+    (place.folder / "report.txt").write_text(report, encoding="utf-8")
+    told = 'the reported answer breaks the contract: numbering in heading of "Memory 3"'
+    made = place.harness("import", "report.txt")
+    assert made.output.splitlines()[3:] == [f"{told}: expected the number 1, got 3"]
+    hidden = place.harness("import", "report.txt", "--anonymize", "--output", "other.yaml")
+    assert hidden.output.splitlines()[3] == told
+    assert f"  # {told}\n" in (place.folder / "other.yaml").read_text("utf-8")
+
+
+LONG = "{repeat: tea, times: 900}"
+ONE_ID_OF_TWO_FAMILIES = f"""\
+scenario: a topic and an experience have one id, and both are cut
+scopes:
+  demo:
+    experience: [{{id: x, situation: tea, action: {LONG}, outcome: o, lesson: l}}]
+    topics: [{{id: x, title: tea, summary: {LONG}, detail: tea}}]
+steps:
+  - prepare:
+      scope_id: demo
+      query: tea
+      assembly: {{sections: [{{family: experience, limit: 1}}, {{family: topic-memory, limit: 1}}]}}
+"""
+
+
+def test_what_no_scenario_can_name_is_told_without_a_line_of_a_file(
+    place: Place, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (outcome,) = outcomes(
+        ONE_ID_OF_TWO_FAMILIES, ReferenceTarget, monkeypatch, tmp_path / "reported", backends=["sqlite"]
+    )
+    step = outcome.steps[0]
+    assert step.request is not None
+    assert step.body is not None
+    (place.folder / "pair.json").write_text(
+        json.dumps({"request": step.request.decode(), "response": step.body.decode()}), encoding="utf-8"
+    )
+    ended = place.harness("import", "pair.json", "--right")
+    assert ended.code == 2
+    assert ended.output == (
+        "unimportable: the report makes no scenario that can be read; nothing is written\n"
+        '  cause: "x#1" is ambiguous: it is in experience and topic-memory\n'
+        '         "x#1" is ambiguous: it is in experience and topic-memory\n'
+        "  hint: without --right no item has to be named\n"
+    )
+    assert not (place.folder / "scenarios" / "bugs").exists()
+    assert place.harness("import", "pair.json").code == 0
 
 
 def test_what_is_no_report_is_told_in_a_sentence(place: Place) -> None:

@@ -177,3 +177,17 @@ def test_a_response_of_its_own_belongs_to_one_request() -> None:
     assert read_answer(exchange).verdict == "empty"
     with pytest.raises(HarnessError, match="one response"):
         read_report((REPORTS / "session.har").read_bytes(), response=b"{}")
+
+
+def test_another_encoding_is_told_with_its_first_byte() -> None:
+    curl = f'Our server says:\ncurl {URL} -d \'{{"scope_id": "demo", "query": "gr\u00fcner Tee"}}\''
+    error = refused(curl.encode("cp1252"))
+    place = len('Our server says:\ncurl  -d \'{"scope_id": "demo", "query": "gr') + len(URL)
+    assert error.message == f"the report is not UTF-8: byte 0xfc at offset {place}, line 2"
+    error = refused(curl.encode("utf-16"))
+    assert error.message.startswith("the report is not UTF-8: byte 0xff at offset 0, line 1")
+    assert error.hint == "it is UTF-16; save it as UTF-8"
+    assert read_report(curl.encode("utf-8-sig"))[0].body == '{"scope_id": "demo", "query": "gr\u00fcner Tee"}'.encode()
+    with pytest.raises(HarnessError, match="the response is not UTF-8: byte 0xfc at offset 2, line 1"):
+        read_report(curl.encode(), response="gr\u00fcn".encode("cp1252"))
+    assert read_report(curl.encode(), response=b"\xef\xbb\xbf{}")[0].answer == b"{}"

@@ -134,5 +134,41 @@ def test_lint_warns_of_a_mistyped_key_of_a_request(tmp_path: Path, monkeypatch: 
         '  did you mean "show"?',
         'a.yaml:7:64: warning: unknown key "famly" of the request; it is answered with 422',
         '  did you mean "family"?',
-        "1 files, 0 refused, 3 warnings",
+        "1 file, 0 refused, 3 warnings",
+    ]
+
+
+WORDS = """\
+scenario: mistyped
+scopes: {kitchen: {id: "room:kitchen"}}
+steps:
+  - prepare: {scope_id: kichen, query: a}
+  - prepare: {scope_id: kichen, query: a}
+    expect: {http: 403, error: forbidden}
+  - write: {cellar: {}}
+  - prepare: {scope_id: cellar, query: a}
+  - prepare: {scope_id: "room:kitchen", query: a}
+  - prepare: {scope_id: kitchen, query: a, assembly: {sections: [{family: memories, limit: 1}]}}
+  - prepare: {scope_id: kitchen, query: a, assembly: {sections: [{family: topic_memory, limit: 1}]}}
+  - prepare: {scope_id: kitchen, query: a, assembly: {sections: [{family: memories, limit: 1}]}}
+    expect: {http: 422, error: invalid_request}
+  - prepare: {scope_id: kitchen, query: a, assembly: {sections: [{family: 5, limit: 1}, 7]}}
+"""
+
+
+def test_lint_warns_of_a_mistyped_family_and_scope_of_a_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.yaml").write_text(WORDS)
+    ended = CliRunner().invoke(app, ["lint", "a.yaml"])
+    assert ended.exit_code == 0
+    assert ended.output.splitlines() == [
+        'a.yaml:4:25: warning: no Scope "kichen" in the scenario; it is answered with 403 or 404',
+        '  did you mean "kitchen"?',
+        'a.yaml:10:75: warning: unknown family "memories" of the request; it is answered with 422',
+        '  did you mean "memory"?',
+        'a.yaml:11:75: warning: unknown family "topic_memory" of the request; it is answered with 422',
+        '  did you mean "topic-memory"?',
+        "1 file, 0 refused, 3 warnings",
     ]

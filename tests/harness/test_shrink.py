@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from targets import wrong
 
+from harness.check.oracle.tokens import tokens
 from harness.errors import HarnessError
 from harness.explore.engines import open_session
 from harness.explore.judging import find
@@ -122,6 +123,35 @@ def test_a_smaller_scenario_delivers_the_same_items(tmp_path: Path) -> None:
     # entry-1 has six words and entry-2 four; both hold both words of the query, fewer words go first.
     assert found is not None
     assert found.failure.got == "Memory: [entry-2, entry-1]"
+
+
+TEAS = """\
+scenario: more words of the query go first
+scopes:
+  demo:
+    memory:
+      - {entry: a, text: Green tea is for the guests.}
+      - {entry: b, text: Tea.}
+steps:
+  - prepare: {scope_id: demo, query: green tea for guests, assembly: {}}
+    expect: {sections: [{Memory: [b, a]}]}
+"""
+
+
+def test_a_wrong_order_is_shrunk_to_one_by_the_same_rule(tmp_path: Path) -> None:
+    file = tmp_path / "teas.yaml"
+    file.write_text(TEAS, encoding="utf-8")
+    with open_session(["sqlite"]) as session:
+        made = shrink_with(session, load(file), ["sqlite"], report=lambda _: None)
+        found = find(session, load(made), ["sqlite"])
+    # a holds four words of the query and b one; without the rule it ends with two equal texts and the smaller id first.
+    assert found is not None
+    assert (found.failure.got, found.order) == ("Memory: [a, b]", ("words",))
+    [demo] = load(made).scenario.scopes.values()
+    texts = {change.entry: change.text for changes in demo.memory for change in changes}
+    query = str((load(made).scenario.steps[0].prepare or {})["query"])
+    held = {entry: len(tokens(query) & tokens(text or "")) for entry, text in texts.items()}
+    assert held["a"] > held["b"] > 0
 
 
 def test_a_scenario_that_passes_is_refused(file: Path) -> None:
