@@ -6,8 +6,9 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import redirect_stderr, suppress
 from difflib import get_close_matches
+from io import StringIO
 from pathlib import Path
 from typing import Annotated
 
@@ -97,10 +98,11 @@ def run_pytest(arguments: Sequence[str]) -> int:
     # Plugins that scenarios have no use for, and that take a second to load in each process.
     defaults += ["-p", "no:hypothesispytest", "-p", "no:faker"]
     reading = _Reading()
-    code = pytest.main([*defaults, *arguments], plugins=[reading])
+    with redirect_stderr(StringIO()) as told:
+        code = pytest.main([*defaults, *arguments], plugins=[reading])
     if reading.config is None:
-        for hint in reading.hints(arguments):
-            print(hint, file=sys.stderr)
+        # A near miss is told by its name alone; pytest's words for it show how pytest is called.
+        print("\n".join(reading.hints(arguments)) or told.getvalue().rstrip(), file=sys.stderr)
         return _exit_code(code)
     if reading.names_no_path:
         if not Path(FOLDER).is_dir():

@@ -138,6 +138,13 @@ def test_a_mistake_in_a_run_is_told(harness: Command, words: list[str], told: st
     assert "Traceback" not in output
 
 
+def test_a_mistyped_option_is_told_in_two_lines(harness: Command) -> None:
+    assert harness("run", "--backends", "sqlite") == (
+        2,
+        'unknown_option: "--backends"\n  hint: did you mean --backend?\n',
+    )
+
+
 def test_a_folder_of_a_backends_or_targets_name_is_no_path(harness: Command, tmp_path: Path) -> None:
     (tmp_path / "runtime").mkdir()
     (tmp_path / "sqlite").mkdir()
