@@ -73,6 +73,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.option.continue_on_collection_errors = True
     try:
         run = Run(config)
+        if not run.is_worker and getattr(config.option, "numprocesses", None):
+            run.refuse_processes()
         if is_recorded(config) and not run.is_worker:
             config.pluginmanager.register(_recorder(config, run), "harness-recorder")
     except (EngineError, HarnessError) as error:

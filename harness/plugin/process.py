@@ -17,7 +17,7 @@ import pytest
 
 from backends import BACKENDS, Backend, EngineError, attach, create
 from backends.errors import NotStarted
-from harness.errors import UnknownNames
+from harness.errors import HarnessError, UnknownNames
 from harness.explore.variants import ALL_TWINS
 from harness.report.sharding import Shard, read_shard
 from harness.report.tally import faults
@@ -104,6 +104,13 @@ class Run:
             )
             for place, (name, system) in enumerate(self.systems.items())
         }
+
+    def refuse_processes(self) -> None:
+        """Raise HarnessError where several processes would write to one server: releases answer 409 then by chance."""
+        shared = [name for name, system in self.systems.items() if system.shares]
+        if shared:
+            message = f"{', '.join(shared)} is asked by one process, since its writes must not meet"
+            raise HarnessError("one_process", message, hint="leave out -n; its backends run at the same time anyway")
 
     def start_engines(self) -> dict[str, dict[str, str]]:
         """Start all engines, and return how a worker reaches each; one that does not start is kept as missing."""

@@ -2,12 +2,13 @@
 
 A scenario counts bytes with its own ids, and lists what SPEC.md 10's search finds, in its order. A target that makes
 its own ids, or has a search of its own, is held to the oracle's bytes for its own ids and candidates instead. That is
-no pardon: the candidates must be legal ones in turns, and other backends of the same release must find the same.
+no pardon: the candidates must be legal ones in turns, other backends of the same release must find the same, and the
+expectation must hold of what the oracle predicts by the scenario's own ids and SPEC.md 10's search.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from harness.check.context import Prepared
 from harness.check.failure import Failure
@@ -29,14 +30,18 @@ def presuming(
     prepared: Prepared,
     own: Order | None,
     *,
+    wrong: Collection[str],
     runtime: RuntimeSpec,
     style: Style,
 ) -> dict[str, str]:
     """Return the kinds of failed expectations that are not the target's to keep, each with how a summary calls it.
 
-    None where anything else is wrong with the answer.
+    `wrong` are kinds that no target can keep. None where anything else is wrong with the answer.
     """
-    kinds = sorted({failure.kind for failure in written})
+    written = list(written)
+    # What stands in a header is the server's own word, whatever was found.
+    wrong = {*wrong, *(failure.kind for failure in written if failure.region == "headers")}
+    kinds = sorted({failure.kind for failure in written} - wrong)
     # Turns out of order are told by themselves; what the scenario lists is out of order for the same reason.
     always = [failure for failure in always if failure.kind != "turns"]
     if (

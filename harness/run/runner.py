@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
@@ -19,6 +19,7 @@ from harness.check.reads import check_read
 from harness.check.world import World
 from harness.explore.canaries import with_canaries
 from harness.explore.variants import Variant
+from harness.run.as_written import AsWritten
 from harness.run.near_ids import ask_by_near_ids
 from harness.run.prepares import Asking, Prepares
 from harness.run.presumed import citations_by_family, presuming
@@ -38,6 +39,7 @@ from harness.scenario.operations import (
     write_operations,
 )
 from harness.target.base import Answer, Applied, Refused, Target
+from harness.target.ids import Ids
 from runtime.artifacts import Citation
 
 
@@ -75,6 +77,7 @@ class _Run:
         self._near = near
         self._times = Times()
         self._world = World(snippet_windows=target.traits.snippet_windows)
+        self._as_written = AsWritten(loaded.scenario.runtime, scope_ids(loaded.scenario))
         self._prepares = Prepares(loaded.scenario, target, self._world, self._times)
         self._writing = seeded(loaded.scenario)
         self._bodies: dict[str, bytes] = {}
@@ -126,6 +129,7 @@ class _Run:
         line = self._loaded.line("scopes")
         if isinstance(outcome, Applied):
             self._world.apply(outcome.operations)
+            self._as_written.apply(operations)
             return StepResult(-1, "the seed", "seed", line)
         # The scenario cannot be what its author means, so that no step is tried.
         failure = differs(
@@ -150,7 +154,7 @@ class _Run:
         failures: list[Failure]
         match step.verb:
             case "prepare" | "body":
-                judged = self._prepare(step)
+                judged = self._prepare(step, name)
                 failures, checks = judged.failures, judged.checks
                 candidates, presumed = judged.candidates, judged.presumed
                 answer, request, prediction = judged.answer, judged.request, judged.prediction
@@ -189,9 +193,9 @@ class _Run:
         traits, ids = self._target.traits, self._target.ids
         return tuple(one.renamed(ids.named) for one in failures if traits.request_ids or one.kind != "request-id")
 
-    def _prepare(self, step: Step) -> _Judged:
+    def _prepare(self, step: Step, name: str) -> _Judged:
         caller, token = self._caller(step)
-        asking = Asking(self._request_body(step), caller, token, step.headers)
+        asking = Asking(self._request_body(step, self._target.ids), caller, token, step.headers)
         prepared = self._prepares.ask(asking)
         with self._times.timed("check"):
             current = prepared.asked.scope_id if prepared.asked else None
@@ -201,8 +205,17 @@ class _Run:
             if not self._target.traits.request_ids:
                 always = [failure for failure in always if failure.kind != "request-id"]
             own = self._prepares.order(prepared)
+            wrong: Collection[str] = ()
+            if own is not None:
+                wrong = self._as_written.wrong(name, step.expect, self._request_body(step, Ids()), caller=caller)
             presumed = presuming(
-                written, always, prepared, own, runtime=self._scenario.runtime, style=self._target.traits.style
+                written,
+                always,
+                prepared,
+                own,
+                wrong=wrong,
+                runtime=self._scenario.runtime,
+                style=self._target.traits.style,
             )
             failures = [*(one for one in written if one.kind not in presumed), *always]
         self._last = prepared
@@ -283,6 +296,7 @@ class _Run:
         if isinstance(outcome, Applied) and step.expect.refused is None:
             # One that was to be refused is no legal write: there may be no world that holds it.
             self._world.apply(outcome.operations)
+            self._as_written.apply(operations)
         return judge_write(step.expect, outcome if isinstance(outcome, Refused) else None)
 
     def _declare(self, step: Step) -> None:
@@ -301,16 +315,16 @@ class _Run:
             return operations
         return with_canaries(operations, place=place)
 
-    def _request_body(self, step: Step) -> bytes:
+    def _request_body(self, step: Step, ids: Ids) -> bytes:
         if isinstance(step.body, HexBody):
-            return self._target.ids.in_request(bytes.fromhex(step.body.hex))
+            return ids.in_request(bytes.fromhex(step.body.hex))
         if step.body is not None:
-            return self._target.ids.in_request(step.body.encode())
+            return ids.in_request(step.body.encode())
         assert step.prepare is not None
         request = dict(step.prepare)
         named = request.get("scope_id")
         if isinstance(named, str):
-            request["scope_id"] = self._scope(named)
+            request["scope_id"] = ids.scope(scope_id(self._scenario, named))
         return json.dumps(request, ensure_ascii=False).encode()
 
     def _caller(self, step: Step) -> tuple[str | None, str | None]:

@@ -190,10 +190,11 @@ class Session:
         return Outcome(**known, verdict=verdict, reason=cause)
 
     def _is_lost(self, backend: str) -> bool:
-        """Ask the engine itself; one that is gone is not asked again by later scenarios."""
+        """Ask the engine itself, then the server on it; what is gone is not asked again by later scenarios."""
         try:
             if backend in self._engines:
                 self._engines[backend].check()
-        except EngineError as found:
+            self._system.check(backend)
+        except (EngineError, HarnessError) as found:
             self._faults[backend] = ("engine fault", str(found))
         return backend in self._faults

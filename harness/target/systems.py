@@ -50,6 +50,9 @@ class System(Protocol):
     def target(self, backend: str, engine: Backend | None, database: str) -> Target:
         """Return a target of this process on a backend; raises EngineError, TargetLost."""
 
+    def check(self, backend: str) -> None:
+        """Raise HarnessError with the cause where what this process started there has ended."""
+
     def ways(self) -> dict[str, str]:
         """Say by backend how it was got and where it runs, in a few words for a report."""
 
@@ -89,6 +92,9 @@ class InTree:
         # A target makes its tables where they are not, and empties them for each scenario.
         make = engine.prepared_url if isinstance(engine, OceanBase) else engine.database_url
         return TARGETS[self.name](backend, make(database))
+
+    def check(self, backend: str) -> None:
+        """Share nothing."""
 
     def ways(self) -> dict[str, str]:
         """Tell nothing: the engines say it all."""

@@ -120,6 +120,7 @@ def test_a_mistake_is_told(harness: Command, words: list[str], told: str) -> Non
         (["--backends", "sqlite"], 'unknown_option: "--backends"\n  hint: did you mean --backend?'),
         (["--backend"], "argument --backend: expected one argument"),
         (["--nope"], "unrecognized arguments: --nope"),
+        (["--target", "http://127.0.0.1:1", "-n", "2", "one.yaml"], "one_process: http://127.0.0.1:1 is asked by one"),
         (["-n", "many"], "argument -n/--numprocesses: invalid"),
         (["-p", "no_such_plugin"], 'Error importing plugin "no_such_plugin"'),
         (

@@ -403,3 +403,18 @@ def test_the_example_of_the_documents_is_a_ledger(tmp_path: Path) -> None:
     (known,) = ledger.entries
     check_steps(ledger, load(ledger.scenario_path(known)))
     assert known.is_of("powercontext==1.4.1")
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "expected status 200, got 422 invalid_access_request",
+        "expected as predicted 200, got 422 invalid_access_request",
+        "expected as predicted 403 forbidden, got 422 invalid_access_request",
+        "expected error scope_not_found, got invalid_access_request",
+    ],
+)
+def test_what_is_known_everywhere_is_no_pardon_for_a_refused_legal_request(message: str) -> None:
+    known = load_ledger(Path("scenarios/ledger.yaml"), today=TODAY, targets=["runtime"], backends=BACKENDS)
+    failure = Failure("oracle", "status", "", "", message)
+    assert [one.issue for one in known.entries if one.everywhere and one.fits(failure)] == []

@@ -41,7 +41,7 @@ steps:
       contains: ["tea of the ape"]
   - step: a length that our ids give
     prepare: {scope_id: demo, query: tea, max_bytes: 600, assembly: {}}
-    expect: {bytes: 591}
+    expect: {bytes: 530}
   - step: a Scope that nobody has
     prepare: {scope_id: nowhere, query: tea}
     expect: {http: 403, error: forbidden}
@@ -166,6 +166,39 @@ def test_what_presumes_ids_is_no_way_around_the_oracle(run: Run) -> None:
     assert found.verdict == "failed"
     assert {"budget", "oracle"} & kinds(found)
     assert found.steps[1].presumed == ()
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected", "kind"),
+    [
+        ("max_bytes: 600, assembly: {}", "bytes: 531", "bytes"),
+        ("max_bytes: 600, assembly: {}", "bytes: {at_least: 601}", "bytes"),
+        ("assembly: {}", "status: empty", "status"),
+        ("assembly: {}", "sections: []", "sections"),
+        ("assembly: {}", "sections: [Memory: {any_order: [demo/one, demo/two]}]", "sections"),
+        ("assembly: {}", "sections: [Memory: [zoo-1, demo/one, attic-1, demo/two, zoo-2]]", "sections"),
+        ("assembly: {show: [recall_rank]}", "ranks: {attic-1: 2}", "ranks"),
+        ("assembly: {}", "truncated: [demo/one]", "truncated"),
+        ("assembly: {}", "content: tea", "content"),
+        ("assembly: {}", "contains: [elephant]", "contains"),
+        ("assembly: {}", "absent: [tea of the ape]", "absent"),
+        ("assembly: {sections: []}", "same_as: all of it", "same-as"),
+    ],
+)
+def test_an_expectation_that_no_target_can_keep_is_not_left_to_the_oracle(
+    asked: str, expected: str, kind: str, run: Run
+) -> None:
+    wrong = f"""\
+  - step: wrong
+    prepare: {{scope_id: demo, query: tea, {asked}}}
+    expect: {{{expected}}}
+"""
+    found = run(SCENARIO + wrong, MakesIds)[0]
+    assert found.verdict == "failed"
+    told = found.steps[4]
+    assert told.name == "wrong"
+    assert {failure.kind for failure in told.failures} == {kind}
+    assert kind not in told.presumed
 
 
 def test_what_a_target_cannot_do_is_not_run(run: Run) -> None:

@@ -21,13 +21,14 @@ from harness.target.base import Style
 
 DEFAULT_VERSION = "1.4.1"
 """The release whose locked set of dependencies is used for all of them."""
+OLDEST = (1, 0, 0)
+"""The first release that can be a target."""
 LOCK = Path(__file__).with_name("requirements.lock")
 PYTHON = sys.executable
 """What makes the environments."""
 
 _PACKAGE = "powercontext"
 _VERSION = re.compile(r"(\d{1,4})\.(\d{1,4})\.(\d{1,4})((?:a|b|rc)\d{1,4})?(?:\.post(\d{1,4}))?", re.ASCII)
-_OLDEST = (1, 0, 0)
 _COMPLETE = "complete"
 _INSTALL_SECONDS = 1800.0
 _LOG_BYTES = 65_536
@@ -74,7 +75,7 @@ def newest() -> Release:
 
 def can_be_target(version: str) -> bool:
     """Say whether a release has the prepare path of RFC 1489, as 1.0.0 was the first to have."""
-    return _order(version)[:3] >= _OLDEST
+    return _order(version)[:3] >= OLDEST
 
 
 def release(version: str) -> Release:
@@ -119,7 +120,7 @@ def style_of(version: str) -> Style:
 
 def has_topics(version: str) -> bool:
     """Say whether Topic Memory can be made over HTTP, which 1.0.0 did not know yet."""
-    return _order(version)[:3] > _OLDEST
+    return _order(version)[:3] > OLDEST
 
 
 def keeps_collections(version: str) -> bool:

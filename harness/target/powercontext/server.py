@@ -41,7 +41,7 @@ _SLOW_SECONDS = 3.0
 _POLL_SECONDS = 0.05
 _ANSWER_SECONDS = 5.0
 _STOP_SECONDS = 5.0
-_LOG_LINES = 8
+_LOG_LINES = 12
 _LOG_LINE_CHARACTERS = 240
 _LOG_BYTES = 16_384
 _PREFIX = "POWERCONTEXT_SERVER_"
@@ -98,6 +98,9 @@ class RunningServer:
     def restart(self) -> None:
         """Say that only its owner can do that: raises NotRun."""
         raise NotRun("needs a server of its own, since it is restarted")
+
+    def check(self) -> None:
+        """Leave it to its owner."""
 
     def ask_to_stop(self) -> None:
         """Leave it to its owner."""
@@ -266,7 +269,6 @@ class ReleasedServer(RunningServer):
             "server_ended",
             f"{self._who} ended {when}",
             cause="\n".join([how, *_last_lines(self.log_path)]),
-            hint=f"read {self.log_path}",
         )
 
     def _slow(self) -> HarnessError:
@@ -274,7 +276,7 @@ class ReleasedServer(RunningServer):
             "server_slow",
             f"{self._who} was not ready in time",
             cause="\n".join(_last_lines(self.log_path)) or None,
-            hint=f"a machine under load needs longer; read {self.log_path}",
+            hint="a machine under load needs longer",
         )
 
 

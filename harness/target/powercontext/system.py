@@ -12,13 +12,16 @@ from backends.base import Backend
 from backends.errors import EngineError
 from harness.errors import HarnessError
 from harness.target.base import Target, TargetLost
-from harness.target.powercontext.releases import named_release
+from harness.target.powercontext.releases import OLDEST, named_release
+from harness.target.powercontext.requests import release_of
 from harness.target.powercontext.server import ReleasedServer, RunningServer, start_servers
 from harness.target.powercontext.target import PowerContextTarget
 from harness.target.systems import Info
 
 ELSEWHERE = "its own"
 """How the backend of a server is called that somebody else runs: only its owner knows what it is."""
+TITLE = "PowerContext"
+"""How the title begins that every release gives its published interface."""
 _ASKING_SECONDS = 10.0
 
 
@@ -103,6 +106,12 @@ class ReleasedSystem:
             self._open_servers[backend] = server
         return self._open_servers[backend].url
 
+    def check(self, backend: str) -> None:
+        """Raise HarnessError, with the end of its log, where a server that this process started has ended."""
+        for servers in (self._servers, self._open_servers):
+            if backend in servers:
+                servers[backend].check()
+
     def ways(self) -> dict[str, str]:
         """Say how each server was started."""
         return {backend: server.way for backend, server in self._servers.items()}
@@ -124,8 +133,7 @@ class RemoteSystem:
     backends: tuple[str, ...] | None = (ELSEWHERE,)
 
     def __init__(self, url: str, admin_token: str | None) -> None:
-        parts = urlsplit(url)
-        self.name = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+        self.name = _server_of(url)
         self._token = admin_token
         self._release = ""
         self._administrator = ""
@@ -149,8 +157,14 @@ class RemoteSystem:
                 described, known = client.get("/openapi.json"), client.get("/v1/access/me")
                 if known.status_code == httpx.codes.UNAUTHORIZED:
                     return {ELSEWHERE: str(HarnessError("token_refused", f"{self.name} does not know the token"))}
-                self._release = described.json()["info"]["version"]
-                self._administrator = known.json()["principal"]["id"]
+                about, administrator = described.json()["info"], known.json()["principal"]["id"]
+                if not str(about["title"]).startswith(TITLE):
+                    raise ValueError(f"it says that it is {about['title']!r}")
+                version = str(about["version"])
+                if release_of(version) < OLDEST:
+                    message = f"{self.name} is PowerContext {version}, and targets start from 1.0.0"
+                    return {ELSEWHERE: str(HarnessError("release_too_old", message))}
+                self._release, self._administrator = version, str(administrator)
         except (httpx.HTTPError, ValueError, KeyError, TypeError) as error:
             told = f"{type(error).__name__}: {error}"
             message = f"{self.name} does not answer as a PowerContext server"
@@ -179,9 +193,31 @@ class RemoteSystem:
             administrators_only=True,
         )
 
+    def check(self, backend: str) -> None:
+        """Leave it to its owner."""
+
     def ways(self) -> dict[str, str]:
-        """Say what the server says of itself."""
+        """Say what the server says of itself; nothing where it did not answer."""
+        if not self._release:
+            return {}
         return {ELSEWHERE: f"powercontext {self._release} of somebody else's, as {self._administrator}"}
 
     def stop(self) -> None:
         """Leave the server alone."""
+
+
+def _server_of(url: str) -> str:
+    """Return `http://host:port` of a URL that says no more than that; raises HarnessError with the code bad_url."""
+    scheme, _, rest = url.partition("://")
+    # A user's name and password are not asked for, and never told.
+    server = f"{scheme}://{rest.rpartition('@')[2].rstrip('/')}"
+    try:
+        parts = urlsplit(server)
+        # Reading the port says whether it is a number that a port can be.
+        is_one = bool(parts.hostname) and parts.port != 0 and parts.netloc == server.partition("://")[2]
+    except ValueError:
+        is_one = False
+    if not is_one or any(map(str.isspace, server)):
+        hint = "a path or a query would not be asked for"
+        raise HarnessError("bad_url", f"the target {server!r} is no http://HOST:PORT", hint=hint)
+    return server
