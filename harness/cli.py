@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import redirect_stderr, suppress
@@ -61,6 +62,8 @@ app = typer.Typer(
 
 def main() -> None:
     """Run the command line; a mistake of the user's is told in a sentence."""
+    # A machine that cancels a job asks so; what was found until then is kept, and nothing is left running.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with used_by_default():
             app()

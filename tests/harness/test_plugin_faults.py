@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -104,6 +105,20 @@ def test_an_interrupt_leaves_nothing(place: Place, words: tuple[str, ...]) -> No
     assert place.engines() == []
     assert place.left_over() == []
     assert "INTERNALERROR" not in ended.output
+
+
+@pytest.mark.parametrize("words", [("-n", "0"), ("-n", "2")])
+def test_a_run_that_is_asked_to_end_keeps_what_it_found(place: Place, words: tuple[str, ...]) -> None:
+    write_scenarios(place, 60)
+    process = place.start(HARNESS, "run", "--backend", "oceanbase", *words)
+    read_until(process, b"....")
+    os.kill(process.pid, signal.SIGTERM)
+    ended = place.end(process)
+    assert ended.code == 130, ended.output
+    assert "results: results/run.json" in ended.output
+    assert json.loads((place.folder / "results/run.json").read_bytes())["cases"]
+    assert place.engines() == []
+    assert place.left_over() == []
 
 
 def test_a_killed_run_leaves_no_engine(place: Place) -> None:
