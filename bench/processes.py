@@ -19,6 +19,7 @@ from pathlib import Path
 from bench import peak
 from bench.context import ROOT, Bench
 from bench.figures import BenchFailed, Figure, Spread
+from harness.cli import UNUSED_PLUGINS
 
 COLLECTION_BOUND = 2.5
 """Seconds for 1,000 scenarios on two backends, in one worker."""
@@ -45,7 +46,7 @@ class Finished:
     told: str
 
 
-AS_HARNESS_RUN = ("-p", "no:hypothesispytest", "-p", "no:faker")
+AS_HARNESS_RUN = tuple(word for name in UNUSED_PLUGINS for word in ("-p", f"no:{name}"))
 """What `harness run` leaves out of pytest."""
 
 

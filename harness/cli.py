@@ -49,6 +49,10 @@ INTERRUPTED = 130
 
 FOLDER = "scenarios"
 """Where scenarios are looked for and written when no path is named."""
+
+UNUSED_PLUGINS = ("hypothesispytest", "faker", "schemathesis", "anyio")
+"""Plugins of pytest's that scenarios have no use for, and that take a second to load in each process."""
+
 MANY_FILES = 12
 """From so many scenario files on, several processes are quicker than one."""
 
@@ -98,8 +102,7 @@ def run_pytest(arguments: Sequence[str]) -> int:
         "-rN",
         "--show-capture=no",
     ]
-    # Plugins that scenarios have no use for, and that take a second to load in each process.
-    defaults += ["-p", "no:hypothesispytest", "-p", "no:faker"]
+    defaults += [word for name in UNUSED_PLUGINS for word in ("-p", f"no:{name}")]
     reading = _Reading()
     with redirect_stderr(StringIO()) as told:
         code = pytest.main([*defaults, *arguments], plugins=[reading])
