@@ -30,6 +30,7 @@ from harness.cli_write import accept, fmt, lint, new
 from harness.doctor import examine
 from harness.errors import HarnessError, UnknownNames
 from harness.plugin import RUN
+from harness.plugin.interrupts import Interrupts
 from harness.plugin.items import shown_path
 from harness.report.results import DEFAULT as RESULTS
 from harness.report.results import SCHEMA as RESULTS_SCHEMA
@@ -123,8 +124,9 @@ def run_pytest(arguments: Sequence[str]) -> int:
     if reading.config.getoption("--results") is None and _can_be_written(RESULTS):
         defaults += ["--results", str(RESULTS)]
     _refuse_unknown_tags(reading.config, reading.named)
-    witness = _Witness()
-    code = pytest.main([*defaults, *arguments], plugins=[witness])
+    witness, interrupts = _Witness(), Interrupts()
+    with interrupts.heeded():
+        code = pytest.main([*defaults, *arguments], plugins=[witness, interrupts])
     if code == pytest.ExitCode.NO_TESTS_COLLECTED:
         if _is_empty_shard(reading.config, reading.named):
             print("no scenario is in this shard")

@@ -15,6 +15,7 @@ from backends import BACKENDS, EngineError
 from harness.errors import HarnessError
 from harness.explore.variants import ALL_TWINS
 from harness.plugin.closing import Reporter
+from harness.plugin.interrupts import Interrupts
 from harness.plugin.items import ScenarioFile, ScenarioItem, is_recorded
 from harness.plugin.process import RUN, TOKEN_VARIABLE, Run, asked_twins, scenario_folders
 from harness.report.progress import Progress, has_live_line
@@ -81,6 +82,11 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(str(error)) from None
     config.stash[RUN] = run
     config.pluginmanager.register(Reporter(run), "harness-reporter")
+    if run.is_worker:
+        # A terminal's Ctrl-C reaches every process of the run.
+        interrupts = Interrupts()
+        interrupts.heed()
+        config.pluginmanager.register(interrupts, "harness-interrupts")
 
 
 def _recorder(config: pytest.Config, run: Run) -> Recorder:

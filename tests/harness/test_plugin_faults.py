@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from targets.plugin import KILL_AFTER, NO_WHEEL
+from targets.plugin import ASK_AFTER, HANG, KILL_AFTER, NO_WHEEL
 from targets.processes import HARNESS, Place, a_place, read_until, wait_until_gone
 from targets.runs import ASK, SCENARIO
 
@@ -118,6 +118,32 @@ def test_a_run_that_is_asked_to_end_keeps_what_it_found(place: Place, words: tup
     assert "results: results/run.json" in ended.output
     assert json.loads((place.folder / "results/run.json").read_bytes())["cases"]
     assert place.engines() == []
+    assert place.left_over() == []
+
+
+@pytest.mark.parametrize("words", [("-n", "0"), ("-n", "2")])
+def test_a_signal_breaks_nothing_off_in_the_middle(place: Place, words: tuple[str, ...]) -> None:
+    write_scenarios(place, 60)
+    words = ("-p", "targets.plugin", "--backend", "sqlite", *words)
+    ended = place.harness("run", *words, **{ASK_AFTER: "2"})
+    assert ended.code == 130, ended.output
+    assert "counted to the end" in ended.output
+    assert "asked to end by SIGINT" in ended.output
+    assert ended.is_clean
+    assert 2 <= len(json.loads((place.folder / "results/run.json").read_bytes())["cases"]) < 60
+
+
+@pytest.mark.parametrize("words", [("-n", "0"), ("-n", "2")])
+def test_a_scenario_that_hangs_is_interrupted(place: Place, words: tuple[str, ...]) -> None:
+    pipe = place.folder / "pipe"
+    os.mkfifo(pipe)
+    words = ("-p", "targets.plugin", "--backend", "sqlite", *words)
+    process = place.start(HARNESS, "run", *words, **{HANG: str(pipe)})
+    assert pipe.read_bytes()
+    os.killpg(process.pid, signal.SIGINT)
+    ended = place.end(process)
+    assert ended.code == 130, ended.output
+    assert "INTERNALERROR" not in ended.output
     assert place.left_over() == []
 
 

@@ -202,7 +202,7 @@ def test_a_shard_of_no_corpus_is_refused(place: Place) -> None:
     (place.folder / "nothing").mkdir()
     ended = place.harness("run", "nothing", *SQLITE, "--shard", "1/2")
     assert ended.code == 2
-    assert "nothing_selected" in ended.output
+    assert "nothing_to_run: no scenario is in `nothing`" in ended.output
 
 
 def test_a_shard_depends_on_the_path_alone() -> None:

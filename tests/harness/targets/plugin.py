@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
+from pathlib import Path
 from typing import ClassVar
 
 import pytest
@@ -21,6 +23,10 @@ from targets.processes import engines_below
 
 KILL_AFTER = "TEST_KILL_AFTER"
 """The environment variable that says after how many items the run's engine is killed."""
+ASK_AFTER = "TEST_ASK_AFTER"
+"""The environment variable that says after how many items the run is asked to end, in the middle of the counting."""
+HANG = "TEST_HANG"
+"""The environment variable that makes each item never end; it names a pipe that is told so."""
 NO_WHEEL = "TEST_NO_WHEEL"
 
 
@@ -51,9 +57,32 @@ class Killer:
                 os.kill(pid, signal.SIGKILL)
 
 
+class Asker:
+    def __init__(self, items: int) -> None:
+        self._left = items
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self._left -= report.when == "call"
+        if not self._left:
+            self._left = -1
+            os.kill(os.getpid(), signal.SIGINT)
+            # What an exception at this place would leave out.
+            print("counted to the end", flush=True)
+
+
+class Hanging:
+    def pytest_runtest_call(self) -> None:
+        Path(os.environ[HANG]).write_bytes(b"hangs")
+        threading.Event().wait()
+
+
 def pytest_configure(config: pytest.Config) -> None:
     if KILL_AFTER in os.environ and not hasattr(config, "workerinput"):
         config.pluginmanager.register(Killer(int(os.environ[KILL_AFTER])))
+    if ASK_AFTER in os.environ and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Asker(int(os.environ[ASK_AFTER])))
+    if HANG in os.environ:
+        config.pluginmanager.register(Hanging())
     if NO_WHEEL in os.environ:
         EmbeddedEngine.start = _without_its_wheel  # type: ignore[method-assign, assignment]
 
