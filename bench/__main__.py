@@ -21,7 +21,7 @@ from bench.figures import BenchFailed, Figure, LeftOut
 from bench.large import large
 from bench.load import load
 from bench.prepare import prepare
-from bench.processes import collection, whole_run
+from bench.processes import collection, loop, whole_run
 from bench.released import released
 from bench.scenario_cost import scenario_cost
 
@@ -29,6 +29,7 @@ FAILED, MISUSE, INTERRUPTED = 1, 2, 130
 
 MEASURES: dict[str, Callable[[Bench], Iterator[Figure]]] = {
     # Whole processes first, while no engine of ours is there to take their time.
+    "loop": loop,
     "whole-run": whole_run,
     "collection": collection,
     "builder": build,

@@ -32,6 +32,8 @@ class Sizes:
     collected: int = 1_000
     collections: int = 3
     whole_runs: int = 1
+    loops: int = 15
+    """Runs of one scenario from the shell."""
     whole_run: str = "scenarios"
     released_memories: int = 50
     """Of each Scope, beside a released PowerContext."""
@@ -51,6 +53,7 @@ QUICK = Sizes(
     scenario_runs=3,
     collected=20,
     collections=1,
+    loops=1,
     whole_run="scenarios/empty",
     released_memories=5,
     load_requests=120,

@@ -1,4 +1,4 @@
-"""Whole processes: collecting 1,000 scenarios, the whole run, and what a worker keeps in memory."""
+"""Whole processes: one scenario on a warm engine, 1,000 collected, the whole run, and what a worker keeps in memory."""
 
 from __future__ import annotations
 
@@ -16,22 +16,28 @@ from dataclasses import dataclass
 from itertools import cycle, islice
 from pathlib import Path
 
+from backends.base import BACKENDS
+from backends.provision import warm
+from backends.provision.homes import STATE_VARIABLE
 from bench import peak
 from bench.context import ROOT, Bench
-from bench.figures import BenchFailed, Figure, Spread
+from bench.figures import BenchFailed, Figure, LeftOut, Spread
 from harness.cli import UNUSED_PLUGINS
 
 COLLECTION_BOUND = 2.5
 """Seconds for 1,000 scenarios on two backends, in one worker."""
 WHOLE_RUN_BOUND = 40.0
 """Seconds, with engine start, in a warm environment."""
+LOOP_BOUND = 2.0
+"""Seconds for one scenario on both engines from the shell, with an engine that is kept warm."""
 MEMORY_BOUND = 300.0
 """Megabytes of one worker with both engines' clients."""
+
+LOOP_SCENARIO = "scenarios/grouping/guide_example_in_english.yaml"
 
 ALL_PASSED, SOME_FAILED, NONE_COLLECTED = 0, 1, 5
 """Exit codes after which the time still means something."""
 
-_COMMAND_LINE = "from harness.cli import main; main()"
 _INI = "[pytest]\naddopts = -p harness.plugin -p no:cacheprovider --strict-markers\nfilterwarnings = error\n"
 
 
@@ -48,6 +54,28 @@ class Finished:
 
 AS_HARNESS_RUN = tuple(word for name in UNUSED_PLUGINS for word in ("-p", f"no:{name}"))
 """What `harness run` leaves out of pytest."""
+
+
+def loop(bench: Bench) -> Iterator[Figure]:
+    """Run one scenario again and again on an engine that is kept for this alone, as who writes a scenario does."""
+    if bench.oceanbase_url is not None or set(bench.backends) != set(BACKENDS):
+        raise LeftOut("the loop is that of all backends, with an engine of our own")
+    with tempfile.TemporaryDirectory(prefix="powercontext-bench-") as name:
+        changes = {STATE_VARIABLE: name, warm.USE_VARIABLE: "yes"}
+        state = Path(name) / "warm"
+        warm.up(state)
+        try:
+            # The first one comes before the databases that wait for runs.
+            _, *runs = [
+                _run(bench, ["-m", "harness", "run", LOOP_SCENARIO, "-p", "no:cacheprovider"], ROOT, **changes)
+                for _ in range(1 + bench.sizes.loops)
+            ]
+        finally:
+            warm.down(state)
+    if odd := [run for run in runs if run.status != ALL_PASSED]:
+        raise BenchFailed(f"a run of one scenario ended with {odd[0].status}: {odd[0].told[-500:]}")
+    seconds = Spread.of([run.seconds for run in runs])
+    yield Figure("loop", "one scenario, engine kept warm", None, "s", seconds, LOOP_BOUND, _cpu(runs))
 
 
 def collection(bench: Bench) -> Iterator[Figure]:
@@ -80,7 +108,7 @@ def whole_run(bench: Bench) -> Iterator[Figure]:
         told_peaks = Path(name) / "peaks.json"
         options = ["-p", "bench.peak", peak.OPTION, str(told_peaks), "-p", "no:cacheprovider"]
         for _ in range(bench.sizes.whole_runs):
-            finished = _run(bench, ["-c", _COMMAND_LINE, "run", bench.sizes.whole_run, *options], ROOT)
+            finished = _run(bench, ["-m", "harness", "run", bench.sizes.whole_run, *options], ROOT)
             if finished.status not in (ALL_PASSED, SOME_FAILED) or not told_peaks.exists():
                 raise BenchFailed(f"the whole run ended with {finished.status}: {finished.told[-500:]}")
             if finished.status == SOME_FAILED:
@@ -109,13 +137,14 @@ def _copy_scenarios(folder: Path, count: int) -> None:
         shutil.copyfile(file, chapter / f"{file.stem}_{number}.yaml")
 
 
-def _run(bench: Bench, arguments: Sequence[str], folder: Path) -> Finished:
+def _run(bench: Bench, arguments: Sequence[str], folder: Path, **changes: str) -> Finished:
     """Run Python in a folder, on this benchmark's backends; the process never outlives this call."""
     backends = [part for name in bench.backends for part in ("--backend", name)]
     if bench.oceanbase_url is not None:
         backends += ["--oceanbase-url", bench.oceanbase_url]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))}
     environment.pop("PYTEST_ADDOPTS", None)
+    environment |= changes
     # Without it every process would compile the sources anew, which no user's does.
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     earlier = _cpu_of_children()

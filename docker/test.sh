@@ -57,7 +57,7 @@ in_compose up -d engine server >/dev/null 2>&1 || {
 echo "--- the server on the engine, asked over HTTP"
 in_compose run --rm -T harness smoke.py http://server:8000
 echo "--- the doctor, and every scenario on the engine in its container"
-in_compose run --rm -T harness -c "from harness.cli import main; main()" doctor --backend oceanbase
-in_compose run --rm -T harness -c "from harness.cli import main; main()" run
+in_compose run --rm -T harness -m harness doctor --backend oceanbase
+in_compose run --rm -T harness -m harness run
 echo "--- the tests that need Docker"
 POWERCONTEXT_HARNESS_DOCKER=needed .venv/bin/python -m pytest -q tests/backend/test_container.py

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import redirect_stderr, suppress
@@ -17,6 +16,7 @@ import pytest
 import typer
 
 from backends.provision.warm import used_by_default
+from harness.__main__ import INTERRUPTED
 from harness.cli_compare import compare
 from harness.cli_engine import engine, watch
 from harness.cli_explain import explain
@@ -46,7 +46,6 @@ FAILED = 1
 """The exit code when a scenario did not keep the contract."""
 MISUSE = 2
 """The exit code for a mistake of the caller's, a scenario that cannot be read, or an engine that is not there."""
-INTERRUPTED = 130
 
 FOLDER = "scenarios"
 """Where scenarios are looked for and written when no path is named."""
@@ -67,8 +66,6 @@ app = typer.Typer(
 
 def main() -> None:
     """Run the command line; a mistake of the user's is told in a sentence."""
-    # A machine that cancels a job asks so; what was found until then is kept, and nothing is left running.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with used_by_default():
             app()
@@ -93,16 +90,8 @@ def run(context: typer.Context) -> None:
 
 def run_pytest(arguments: Sequence[str]) -> int:
     """Run pytest with the plugin and good defaults, and return our exit code."""
-    # This process has imported what pytest's plugins would like to rewrite; scenarios have no asserts.
-    defaults = [
-        "-W",
-        "ignore::pytest.PytestAssertRewriteWarning",
-        "-p",
-        "harness.plugin",
-        "-q",
-        "-rN",
-        "--show-capture=no",
-    ]
+    # Scenarios have no asserts to rewrite, for which pytest would look through all packages.
+    defaults = ["--assert=plain", "-p", "harness.plugin", "-q", "-rN", "--show-capture=no"]
     defaults += [word for name in UNUSED_PLUGINS for word in ("-p", f"no:{name}")]
     reading = _Reading()
     with redirect_stderr(StringIO()) as told:

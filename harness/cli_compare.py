@@ -51,7 +51,8 @@ def compare(
 
 def _run(arguments: list[str], kept: Path | None) -> dict[str, Any]:
     """Run scenarios, and return what was found; how they were judged is not told, since that is another question."""
-    from harness.cli import FAILED, INTERRUPTED, run_pytest
+    from harness.__main__ import INTERRUPTED
+    from harness.cli import FAILED, run_pytest
     from harness.report.results import read
 
     with tempfile.TemporaryDirectory(prefix="powercontext-compare-") as folder:

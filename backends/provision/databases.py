@@ -118,7 +118,8 @@ class Endpoint:
             read_timeout=self.read_seconds,
             write_timeout=self.read_seconds,
             defer_connect=True,
-            **({} if self.socket else self.tls.arguments),
+            # Nothing leaves the machine by a socket; the driver would read all certificates for it, at each connection.
+            **({"ssl_disabled": True} if self.socket else self.tls.arguments),
         )
         connection.connect(self._channel() if self.socket else None)
         return connection

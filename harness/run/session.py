@@ -93,12 +93,19 @@ class Session:
 
     def close(self) -> None:
         """Close the targets, and drop the databases that were made, as far as their engines still live."""
+        if self._targets:
+            # All at once: each server takes a moment to see that it is to end.
+            with ThreadPoolExecutor(len(self._targets)) as pool:
+                closed = [pool.submit(self._close, backend) for backend in self._targets]
+            self._targets.clear()
+            for future in closed:
+                future.result()
+
+    def _close(self, backend: str) -> None:
         with ExitStack() as stack:
-            for backend, target in self._targets.items():
-                if backend not in self._faults:
-                    stack.callback(self._drop, backend)
-                stack.callback(target.close)
-        self._targets.clear()
+            if backend not in self._faults:
+                stack.callback(self._drop, backend)
+            stack.callback(self._targets[backend].close)
 
     def database_url(self, backend: str) -> str | None:
         """Return the URL of the database that a backend's target is on, None where it is not ours to know."""

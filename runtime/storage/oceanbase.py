@@ -53,11 +53,16 @@ def open_engine(url: URL, *, timeout_seconds: float) -> Engine:
 def _connect_by_socket(
     _dialect: Dialect, _record: Any, arguments: Any, options: dict[str, Any]
 ) -> pymysql.Connection[Any] | None:
-    """Connect over a unix socket, which the driver would leave open, one a try, when nobody listens."""
+    """Connect over a unix socket, which the driver would leave open, one a try, when nobody listens.
+
+    It leaves no machine: without TLS, for which the driver would read all certificates at each connection.
+    """
     path = options.get("unix_socket")
     if path is None:
         return None
-    connection: pymysql.Connection[Any] = pymysql.Connection(*arguments, **options, defer_connect=True)
+    connection: pymysql.Connection[Any] = pymysql.Connection(
+        *arguments, **{"ssl_disabled": True, **options}, defer_connect=True
+    )
     channel = socket.socket(socket.AF_UNIX)
     try:
         channel.settimeout(options["connect_timeout"])

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from sqlalchemy import Connection, Engine, func, insert, inspect, select, text
+from sqlalchemy import Connection, Engine, Inspector, func, insert, inspect, select, text
 from sqlalchemy.dialects.mysql import LONGBLOB, MEDIUMBLOB, VARBINARY
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.types import LargeBinary, String
@@ -47,7 +47,10 @@ def prepare_schema(engine: Engine, *, dimension: int | None = None) -> None:
 
 def names_in(engine: Engine | Connection) -> set[str]:
     """Return the names of all tables and views."""
-    inspector = inspect(engine)
+    return _names(inspect(engine))
+
+
+def _names(inspector: Inspector) -> set[str]:
     return {*inspector.get_table_names(), *inspector.get_view_names()}
 
 
@@ -86,17 +89,23 @@ def write_mark(connection: Connection) -> None:
 
 def check_parts(engine: Engine) -> None:
     """Refuse a schema that lacks a part, or whose columns fold, pad or cut: a collation once chosen stays."""
-    missing = {table.name for table in tables.metadata.sorted_tables} - names_in(engine)
+    # One inspector asks what each table is made of once.
+    with engine.connect() as connection:
+        _check_parts(connection, inspect(connection))
+
+
+def _check_parts(connection: Connection, inspector: Inspector) -> None:
+    missing = {table.name for table in tables.metadata.sorted_tables} - _names(inspector)
     if missing:
         # The search index can be made anew from the rest.
         hint = MIGRATE if missing == {tables.postings.name} else FRESH
         raise SchemaRefused("schema_damaged", f"The schema lacks the table {sorted(missing)[0]}.", hint)
-    if engine.dialect.name == "mysql":
-        _check_columns(engine, VARBINARY, (MEDIUMBLOB, LONGBLOB))
-    if engine.dialect.name == "sqlite":
-        _check_columns(engine, String, (LargeBinary,))
-        _check_collations(engine)
-    _check_keys(engine)
+    if connection.dialect.name == "mysql":
+        _check_columns(inspector, VARBINARY, (MEDIUMBLOB, LONGBLOB))
+    if connection.dialect.name == "sqlite":
+        _check_columns(inspector, String, (LargeBinary,))
+        _check_collations(connection)
+    _check_keys(inspector)
 
 
 def _make(engine: Engine) -> bool:
@@ -149,8 +158,7 @@ def _differs(mark: Mapping[str, str], name: str) -> str:
     return f"The schema's {name} is {mark.get(name, 'not known')}, this runtime's is {MARK[name]}."
 
 
-def _check_columns(engine: Engine, text_type: type[Any], body_types: tuple[type[Any], ...]) -> None:
-    inspector = inspect(engine)
+def _check_columns(inspector: Inspector, text_type: type[Any], body_types: tuple[type[Any], ...]) -> None:
     for table in tables.metadata.sorted_tables:
         types = {column["name"]: column["type"] for column in inspector.get_columns(table.name)}
         for column in table.columns:
@@ -167,10 +175,9 @@ def _at_least(wanted: ExactString) -> range:
     return range(wanted.bytes_length, 2**16)
 
 
-def _check_collations(engine: Engine) -> None:
+def _check_collations(connection: Connection) -> None:
     statement = text("SELECT name, sql FROM sqlite_master WHERE type = 'table'")
-    with engine.connect() as connection:
-        made = {row.name: row.sql for row in connection.execute(statement)}
+    made = {row.name: row.sql for row in connection.execute(statement)}
     for table in tables.metadata.sorted_tables:
         if _FOLDS.search(made[table.name]):
             raise _inexact(f"of the table {table.name}")
@@ -180,8 +187,7 @@ def _inexact(column: str) -> SchemaRefused:
     return SchemaRefused("schema_inexact", f"The column {column} does not compare bytes exactly.", FRESH)
 
 
-def _check_keys(engine: Engine) -> None:
-    inspector = inspect(engine)
+def _check_keys(inspector: Inspector) -> None:
     for table in tables.metadata.sorted_tables:
         key = inspector.get_pk_constraint(table.name)["constrained_columns"]
         if set(key) != {column.name for column in table.primary_key}:

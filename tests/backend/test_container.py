@@ -325,7 +325,7 @@ def test_with_a_reaper_what_a_killed_owner_left_goes_at_once(docker: Any, state:
 
 @pytest.mark.parametrize("processes", ["0", "2"])
 def test_scenarios_run_on_an_image(docker: Any, state: Path, processes: str) -> None:
-    command = [sys.executable, "-c", "from harness.cli import main; main()", "run", "scenarios/profile"]
+    command = [sys.executable, "-m", "harness", "run", "scenarios/profile"]
     command += ["--oceanbase-image", IMAGE, "-n", processes, "-p", "no:cacheprovider"]
     environment = {**os.environ, STATE_VARIABLE: str(state)}
     ran = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300, check=False)

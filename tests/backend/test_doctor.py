@@ -57,7 +57,7 @@ def test_the_least_rights_are_enough_for_the_doctor(root: Endpoint) -> None:
 
 def test_the_least_rights_are_enough_for_a_run(root: Endpoint, tmp_path: object) -> None:
     runner = user_with(root, "runner", ", ".join(RIGHTS))
-    command = [sys.executable, "-c", "from harness.cli import main; main()", "run", "scenarios/profile", "-n", "0"]
+    command = [sys.executable, "-m", "harness", "run", "scenarios/profile", "-n", "0"]
     command += ["-k", "oceanbase", "--backend", "oceanbase", "-p", "no:cacheprovider"]
     ran = subprocess.run(
         [*command, "--oceanbase-url", url_of(runner)], capture_output=True, text=True, timeout=300, check=False

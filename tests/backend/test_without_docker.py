@@ -71,7 +71,7 @@ def test_a_daemon_of_another_machine_is_refused(where: str, is_local: bool) -> N
 
 def test_a_run_without_docker_is_red_with_a_hint(tmp_path: Path) -> None:
     environment = {**os.environ, "DOCKER_HOST": f"unix://{tmp_path}/docker.sock", STATE_VARIABLE: str(tmp_path)}
-    command = [sys.executable, "-c", "from harness.cli import main; main()", "run", "scenarios/profile", "-n", "0"]
+    command = [sys.executable, "-m", "harness", "run", "scenarios/profile", "-n", "0"]
     ran = subprocess.run(
         [*command, "--oceanbase-image", IMAGE, "-p", "no:cacheprovider"],
         cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120, check=False,
