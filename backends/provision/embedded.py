@@ -117,10 +117,13 @@ class EmbeddedEngine:
 
     def check(self) -> None:
         """Raise EngineDied with the engine's last words, or the error of a query that fails."""
-        endpoint = self.endpoint
-        if self._child is not None and self._child.exit_code is not None:
-            raise self._died("in mid-run")
-        check_oceanbase(endpoint)
+        try:
+            check_oceanbase(self.endpoint)
+        except EngineError:
+            # Asked after the query: it may have died at that very moment.
+            if self._child is not None and self._child.exit_code is not None:
+                raise self._died("in mid-run") from None
+            raise
 
     def stop(self) -> None:
         """End the engine by its pid and remove its files; nothing in a process that was forked from the owner."""
@@ -214,10 +217,7 @@ class AttachedEngine:
 
     def check(self) -> None:
         """Raise EngineDied when the process is gone, or the error of a query that fails."""
-        home = Home(Path(self._info["home"]))
-        if not is_engine(int(self._info["pid"]), home.base):
-            raise EngineDied("in mid-run", None, last_lines(home))
-        check_oceanbase(self.endpoint)
+        check_owned_elsewhere(self.endpoint, self._info, "in mid-run")
 
     def stop(self) -> None:
         """Leave the engine to its owner."""
@@ -225,6 +225,17 @@ class AttachedEngine:
     def info(self) -> Info:
         """Pass on what the owner told."""
         return self._info
+
+
+def check_owned_elsewhere(endpoint: Endpoint, info: Info, when: str) -> None:
+    """Raise EngineDied when an engine that another process owns is gone, or the error of a query that fails."""
+    try:
+        check_oceanbase(endpoint)
+    except EngineError:
+        home = Home(Path(info["home"]))
+        if not is_engine(int(info["pid"]), home.base):
+            raise EngineDied(when, None, last_lines(home)) from None
+        raise
 
 
 def _begin(executable: Path, home: Home, port: int) -> OwnedProcess:

@@ -12,6 +12,8 @@ from pathlib import Path
 
 from backends.provision import leash
 
+_ENDING_SECONDS = 5.0
+
 
 class OwnedProcess:
     """A process started and awaited by a thread of its own, its output appended to a file.
@@ -41,7 +43,9 @@ class OwnedProcess:
 
     @property
     def exit_code(self) -> int | None:
-        """How it ended, negative for a signal; None while it runs."""
+        """How it ended, negative for a signal; None while it runs. One that is just ending is awaited."""
+        if self._process.poll() is None and self._is_ending():
+            self.ended_within(_ENDING_SECONDS)
         return self._process.poll()
 
     def ended_within(self, seconds: float) -> bool:
@@ -60,6 +64,14 @@ class OwnedProcess:
                 finish()
             if self.ended_within(seconds):
                 return
+
+    def _is_ending(self) -> bool:
+        """Say whether the kernel is taking it apart: it answers no more, and has no exit status yet."""
+        try:
+            # The memory goes first, and the command line with it; then the sockets, at last the process.
+            return not (Path("/proc") / str(self.pid) / "cmdline").read_bytes()
+        except OSError:
+            return True
 
     def _live(self) -> None:
         try:

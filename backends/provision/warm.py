@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import ClassVar
 
 from backends.base import Info
-from backends.errors import EngineDied, EngineError, EngineSlow, StateDirectoryUnusable
+from backends.errors import EngineError, EngineSlow, StateDirectoryUnusable
 from backends.provision import spares
-from backends.provision.databases import Endpoint, check_oceanbase
-from backends.provision.embedded import START_SECONDS, last_lines
+from backends.provision.databases import Endpoint
+from backends.provision.embedded import START_SECONDS, check_owned_elsewhere
 from backends.provision.homes import STATE_VARIABLE, Home, is_engine, state_directory
 
 USE_VARIABLE = "POWERCONTEXT_HARNESS_WARM"
@@ -75,10 +75,7 @@ class WarmEngine:
 
     def check(self) -> None:
         """Raise EngineDied when the process is gone, or the error of a query that fails."""
-        home = Home(Path(self._info["home"]))
-        if not is_engine(int(self._info["pid"]), home.base):
-            raise EngineDied("while it was kept warm", None, last_lines(home))
-        check_oceanbase(self.endpoint)
+        check_owned_elsewhere(self.endpoint, self._info, "while it was kept warm")
 
     def take_spare(self, run: str) -> str | None:
         """Return a database of this run with the runtime's tables, None where none waits. Raises EngineError."""

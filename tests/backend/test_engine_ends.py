@@ -14,11 +14,13 @@ import pytest
 
 from backends.errors import (
     EngineDied,
+    EngineError,
     NotStarted,
 )
 from backends.oceanbase import OceanBase
-from backends.provision.embedded import EmbeddedEngine
+from backends.provision.embedded import AttachedEngine, EmbeddedEngine
 from backends.provision.homes import STATE_VARIABLE
+from backends.provision.warm import WarmEngine
 
 RUN = "0123456789abcdef"
 
@@ -63,6 +65,36 @@ def test_a_killed_engine_is_reported_with_its_last_words(tmp_path: Path) -> None
     finally:
         engine.stop()
     assert [path.name for path in tmp_path.iterdir()] == ["sweep.lock"]
+
+
+def until_it_fails(engine: EmbeddedEngine | AttachedEngine | WarmEngine) -> EngineError:
+    """Check an engine until that fails."""
+    while True:
+        try:
+            engine.check()
+        except EngineError as error:
+            return error
+
+
+@pytest.mark.parametrize("view", ["owner", "worker", "warm"])
+def test_an_engine_that_is_just_dying_is_told_as_dead(tmp_path: Path, view: str) -> None:
+    # The kernel closes a killed process's sockets some milliseconds before it has an exit status.
+    engine = EmbeddedEngine(state=tmp_path)
+    engine.start()
+    try:
+        views: dict[str, EmbeddedEngine | AttachedEngine | WarmEngine] = {
+            "owner": engine,
+            "worker": AttachedEngine(engine.info()),
+            "warm": WarmEngine(engine.info()),
+        }
+        os.kill(engine.pid, signal.SIGKILL)
+        told = until_it_fails(views[view])
+        assert isinstance(told, EngineDied), told
+        if view == "owner":
+            assert told.cause is not None
+            assert told.cause.startswith("signal 9\n")
+    finally:
+        engine.stop()
 
 
 def test_a_crashed_owner_leaves_no_engine_and_the_next_start_sweeps(tmp_path: Path) -> None:
