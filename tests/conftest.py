@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 from collections.abc import Callable, Iterator
 from itertools import count
 
@@ -16,6 +17,12 @@ from harness.target.reference import ReferenceTarget
 from runtime.storage import Storage, open_storage
 
 ENGINES = ("sqlite", "oceanbase")
+
+# What a shell starts with `&` or nohup ignores these signals, and so would every command that a test
+# starts and then interrupts: programs keep an ignored signal ignored, and so does the harness.
+for _number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    if signal.getsignal(_number) == signal.SIG_IGN:
+        signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL)
 
 
 class Secret(str):
