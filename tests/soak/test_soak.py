@@ -74,7 +74,8 @@ def test_a_torn_read_is_found(database: str, storage: Storage, family: Family) -
     with torn(database, family) as port:
         run(storage, lambda: Connection(port), soak, seconds=30)
     assert soak.faults
-    assert "moment" in soak.faults[0] or "missing" in soak.faults[0]
+    # Chance decides what comes between the two reads: another Entry, one that goes, or the guest's revocation.
+    assert any(word in soak.faults[0] for word in ("moment", "missing", "together with, or after, his revocation"))
 
 
 @pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
