@@ -17,6 +17,7 @@ from backends.provision.images import PORT, Flavour
 
 _LOG_LINES = 10
 _LOG_LINE_CHARACTERS = 240
+_SECONDS_TO_HEAR = 1.0
 
 
 class OceanBaseContainer(DockerContainer):
@@ -55,11 +56,7 @@ class OceanBaseContainer(DockerContainer):
 
     def ended_within(self, seconds: float) -> bool:
         """Wait for the container's end, and say whether it came."""
-        try:
-            self.get_wrapped_container().wait(timeout=seconds)
-        except (ReadTimeout, ConnectionLost):
-            return False
-        return True
+        return ended_within(self.get_wrapped_container(), seconds)
 
 
 def check_container(endpoint: Endpoint, container_id: str) -> None:
@@ -72,9 +69,19 @@ def check_container(endpoint: Endpoint, container_id: str) -> None:
                 container = client.containers.get(container_id)
             except docker.errors.NotFound:
                 raise EngineDied("in mid-run", None, ["its container is gone"]) from None
-            if container.status in ("exited", "dead", "removing"):
+            # The connection is cut before the daemon hears of the end.
+            if ended_within(container, _SECONDS_TO_HEAR):
                 raise ended(container, "in mid-run") from None
         raise
+
+
+def ended_within(container: Any, seconds: float) -> bool:
+    """Wait for a container's end, and say whether it came."""
+    try:
+        container.wait(timeout=seconds)
+    except (ReadTimeout, ConnectionLost):
+        return False
+    return True
 
 
 def ended(container: Any, when: str) -> EngineDied:

@@ -177,6 +177,20 @@ def test_a_container_that_is_killed_is_told_with_its_signal(docker: Any, state: 
     docker.containers.get(engine.container_id).remove(v=True)
     with pytest.raises(EngineDied, match="container is gone"):
         worker.check()
+
+
+def test_a_container_that_is_just_dying_is_told_as_dead(docker: Any, state: Path) -> None:
+    engine = ContainerEngine(IMAGE, state=state)
+    engine.start()
+    backend = OceanBase(engine, run="dying", owner=True)
+    worker = backends.attach(backend.connection_info())
+    # Behind the daemon's back: it hears of the end later than a client whose connection is cut.
+    os.kill(docker.containers.get(engine.container_id).attrs["State"]["Pid"], signal.SIGKILL)
+    with pytest.raises(EngineDied, match="signal 9"):
+        worker.check()
+    with pytest.raises(EngineDied, match="signal 9"):
+        backend.check()
+    backend.stop()
     backend.stop()
     assert locks(state) == []
 
