@@ -41,7 +41,7 @@ install: $(INSTALLED)
 $(INSTALLED): requirements.lock pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is missing: install Python 3.11 or newer, or set PYTHON=..." >&2; exit 2; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "$(PYTHON) is too old: Python 3.11 or newer is needed, set PYTHON=..." >&2; exit 2; }
-	@echo "installing into $(ENVIRONMENT), once (about 500 MB)"
+	@echo "installing into $(ENVIRONMENT), once (about 600 MB)"
 	@$(PYTHON) -m venv $(ENVIRONMENT)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e .

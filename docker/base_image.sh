@@ -34,15 +34,15 @@ command -v debootstrap >/dev/null || {
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
-debootstrap --variant=minbase --include=python3,python3-venv,ca-certificates bookworm "$work/root" >"$work/log" 2>&1 || {
+debootstrap --variant=minbase --include=python3,python3-venv,ca-certificates bookworm "$work/tree" >"$work/log" 2>&1 || {
 	tail -n 5 "$work/log" >&2
 	echo "debootstrap failed: see whether Debian's package mirror answers" >&2
 	exit 2
 }
 # What an image has no use for makes up a third of the packages.
 for directory in usr/share/doc usr/share/man usr/share/info usr/share/locale var/cache/apt var/lib/apt/lists var/log; do
-	find "$work/root/$directory" -type f -delete
+	find "$work/tree/$directory" -type f -delete
 done
-tar -C "$work/root" -cf - . |
+tar -C "$work/tree" -cf - . |
 	docker import --change 'LABEL powercontext-harness.image=base' --change 'CMD ["python3"]' - "$ours" >/dev/null
 echo "$ours"

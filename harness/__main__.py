@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import errno
 import gc
 import os
 import signal
@@ -10,6 +11,9 @@ import sys
 
 INTERRUPTED = 130
 """The exit code of a command that was interrupted."""
+UNWRITTEN = 2
+"""The exit code of a command whose output, or whose file, found no room."""
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
 
 def main() -> None:
@@ -30,6 +34,12 @@ def main() -> None:
     except KeyboardInterrupt:
         codes.append(INTERRUPTED)
         sys.exit(INTERRUPTED)
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            raise
+        _tell_no_room(error)
+        codes.append(UNWRITTEN)
+        sys.exit(UNWRITTEN)
     except SystemExit as ended:
         if isinstance(ended.code, int):
             codes.append(ended.code)
@@ -41,11 +51,21 @@ def _leave(codes: list[int]) -> None:
     try:
         sys.stdout.flush()
         sys.stderr.flush()
-    except OSError:
-        # Whoever read has gone; Python has words for it.
-        return
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            # Whoever read has gone; Python has words for it.
+            return
+        if UNWRITTEN not in codes:
+            _tell_no_room(error)
+        codes[:] = [UNWRITTEN]
     for code in codes:
         os._exit(code)
+
+
+def _tell_no_room(error: OSError) -> None:
+    # In the form of our other errors, whose module is not read yet where the command has hardly begun.
+    where = error.filename or "the output"
+    print(f"no_room: {where} cannot be written\n  cause: {error.strerror}\n  hint: make room there", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -51,7 +51,7 @@ class HarnessError(Exception):
 
 
 def _indented(label: str, text: str) -> list[str]:
-    first, *rest = text.splitlines() or [""]
+    first, *rest = text.split("\n")
     return [f"  {label}{first}", *(f"  {' ' * len(label)}{line}" for line in rest)]
 
 

@@ -67,11 +67,11 @@ def check_container(endpoint: Endpoint, container_id: str) -> None:
         with connected() as client, told_apart():
             try:
                 container = client.containers.get(container_id)
+                # The connection is cut before the daemon hears of the end.
+                if ended_within(container, _SECONDS_TO_HEAR):
+                    raise ended(container, "in mid-run") from None
             except docker.errors.NotFound:
                 raise EngineDied("in mid-run", None, ["its container is gone"]) from None
-            # The connection is cut before the daemon hears of the end.
-            if ended_within(container, _SECONDS_TO_HEAR):
-                raise ended(container, "in mid-run") from None
         raise
 
 

@@ -144,4 +144,4 @@ def _lists(value: Any) -> Any:
 
 def lines_in(text: str) -> Iterator[str]:
     """Yield the lines of a scenario's text that say something: no blank ones, no comments."""
-    yield from (line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#"))
+    yield from (line for line in text.split("\n") if line.strip() and not line.lstrip().startswith("#"))

@@ -21,6 +21,9 @@ from runtime.artifacts import MAX_ID_CHARACTERS, MAX_REFERENCES
 
 Location = tuple[str | int, ...]
 
+_WHY = "judged by what always holds and by the contract's prediction (SPEC.md 2 to 7), not by the report"
+_WHY_RIGHT = "expects what was reported, beside what always holds and the contract's prediction (SPEC.md 2 to 7)"
+
 
 @dataclass
 class Rebuilt:
@@ -70,7 +73,7 @@ class _Rebuilding:
         sentence = " ".join(report.split())
         made.plain = {
             "scenario": f"what was reported in {sentence}",
-            "why": "judged by what always holds and by the contract's prediction (SPEC.md 2 to 7), not by the report",
+            "why": _WHY_RIGHT if any(asking.is_right for asking in self._askings) else _WHY,
             "tags": ["bugs"],
             "report": [sentence],
         }

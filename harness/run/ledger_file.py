@@ -46,7 +46,7 @@ def load_ledger(
     if not path.exists():
         return Ledger(path, today=today)
     source = decode(path.read_bytes(), path)
-    if all(not line or line.isspace() or line.lstrip().startswith("#") for line in source.splitlines()):
+    if all(not line or line.isspace() or line.lstrip().startswith("#") for line in source.split("\n")):
         return Ledger(path, today=today)
     document = read(source, path)
     errors = list(document.errors)

@@ -177,6 +177,8 @@ def test_a_container_that_is_killed_is_told_with_its_signal(docker: Any, state: 
     docker.containers.get(engine.container_id).remove(v=True)
     with pytest.raises(EngineDied, match="container is gone"):
         worker.check()
+    backend.stop()
+    assert locks(state) == []
 
 
 def test_a_container_that_is_just_dying_is_told_as_dead(docker: Any, state: Path) -> None:
@@ -190,7 +192,6 @@ def test_a_container_that_is_just_dying_is_told_as_dead(docker: Any, state: Path
         worker.check()
     with pytest.raises(EngineDied, match="signal 9"):
         backend.check()
-    backend.stop()
     backend.stop()
     assert locks(state) == []
 

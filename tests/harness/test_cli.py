@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from targets.processes import Place, a_place
+from targets.processes import HARNESS, Place, a_place
 from targets.runs import ASK, SCENARIO
 
 from harness.scenario.schema import PATH as SCHEMA
@@ -63,3 +63,17 @@ def test_lint_tells_every_mistake_of_every_file(place: Place) -> None:
     assert re.search(r"scenarios/b/worse.yml:\d+:\d+: ", ended.output)
     assert ended.output.endswith("3 files, 2 refused\n")
     assert place.harness("lint", "scenarios/a/good.yaml").output == "1 file, 0 refused\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["schema", "--help", "lint scenarios", "run scenarios --backend sqlite", "run scenarios --backend sqlite -n 2"],
+)
+def test_an_output_without_room_is_told_in_a_sentence(place: Place, words: str) -> None:
+    place.write("x.yaml", SCENARIO + "\nsteps:" + ASK)
+    ended = place.end(place.start("bash", "-c", f"{HARNESS} {words} > /dev/full"))
+    assert (ended.code, ended.output) == (
+        2,
+        "no_room: the output cannot be written\n  cause: No space left on device\n  hint: make room there\n",
+    )
+    assert place.left_over() == []
