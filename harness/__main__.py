@@ -8,6 +8,7 @@ import gc
 import os
 import signal
 import sys
+from contextlib import suppress
 
 INTERRUPTED = 130
 """The exit code of a command that was interrupted."""
@@ -20,7 +21,9 @@ def main() -> None:
     """Run the command line, and end the process."""
     # What is registered first is called last, when all others have stopped what they started.
     codes: list[int] = []
-    atexit.register(_leave, codes)
+    # Of its own: pytest, broken off where it writes, leaves the handles of output and errors pointing elsewhere.
+    errors = os.dup(sys.stderr.fileno()) if sys.stderr is not None else os.open(os.devnull, os.O_WRONLY)
+    atexit.register(_leave, codes, errors)
     # A machine that cancels a job asks so; what was found until then is kept, and nothing is left running.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     # What is made now stays: looking it through for garbage, again and again, takes a third of the start.
@@ -37,7 +40,7 @@ def main() -> None:
     except OSError as error:
         if error.errno not in _NO_ROOM:
             raise
-        _tell_no_room(error)
+        _tell_no_room(error, errors)
         codes.append(UNWRITTEN)
         sys.exit(UNWRITTEN)
     except SystemExit as ended:
@@ -46,26 +49,32 @@ def main() -> None:
         raise
 
 
-def _leave(codes: list[int]) -> None:
+def _leave(codes: list[int], errors: int) -> None:
     """End the process at once: Python would take down piece by piece what goes with it, for a fifth of a second."""
     try:
-        sys.stdout.flush()
-        sys.stderr.flush()
+        for stream in (sys.stdout, sys.stderr):
+            # None where the caller has closed it.
+            if stream is not None:
+                stream.flush()
     except OSError as error:
         if error.errno not in _NO_ROOM:
             # Whoever read has gone; Python has words for it.
             return
-        if UNWRITTEN not in codes:
-            _tell_no_room(error)
+        _tell_no_room(error, errors)
         codes[:] = [UNWRITTEN]
     for code in codes:
         os._exit(code)
 
 
-def _tell_no_room(error: OSError) -> None:
+def _tell_no_room(error: OSError, errors: int) -> None:
     # In the form of our other errors, whose module is not read yet where the command has hardly begun.
-    where = error.filename or "the output"
-    print(f"no_room: {where} cannot be written\n  cause: {error.strerror}\n  hint: make room there", file=sys.stderr)
+    what = error.filename or "the output"
+    told = f"no_room: {what} cannot be written\n  cause: {error.strerror}\n  hint: make room there\n"
+    with suppress(OSError):
+        os.write(errors, os.fsencode(told))
+    # What is still held back would fail again, and be told again.
+    with open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), 1)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What makes two failures the same one: backends, kind and region, and of a wrong order what it is an order by."""
+"""What makes two failures the same one: backends, kind and region, and by which rule items stand so, or are missing."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from harness.check.delivered import DeliveredItem, Malformed, read_delivered
 from harness.check.failure import Failure
 from harness.check.oracle.tokens import tokens
 from harness.errors import HarnessError
+from harness.explain.left_out import left_out_by
+from harness.explain.story import explain
 from harness.run.result import FAULTS, Outcome, StepResult
 from harness.scenario.loader import Loaded
 
@@ -39,6 +41,10 @@ class Finding:
     """Of everything that is wrong, on any backend."""
     order: tuple[str, ...] = ()
     """Of items in a wrong order: by what each two neighbours are ordered, see `ordered_by`."""
+    left_out: tuple[str, ...] = ()
+    """Of expected items that did not come: what leaves each of them out, see `left_out`."""
+    has_assembly: bool = False
+    """Whether the request has the field: without it another form is asked for, with rules of its own (SPEC.md 7)."""
 
     @property
     def kind(self) -> Kind:
@@ -54,7 +60,8 @@ class Finding:
             and other.kinds <= self.kinds
             # Which items came is what such a failure is about; of other kinds the texts change with each reduction.
             and (self.failure.kind != "sections" or other.failure.got == self.failure.got)
-            and other.order == self.order
+            and (other.order, other.left_out) == (self.order, self.left_out)
+            and other.has_assembly == self.has_assembly
         )
 
     def __str__(self) -> str:
@@ -84,6 +91,27 @@ def ordered_by(step: StepResult) -> tuple[str, ...]:
         return ()
     pairs = [pair for section in delivered.sections for pair in zip(section.items, section.items[1:], strict=False)]
     return tuple(_rule(tokens(query), *pair) for pair in pairs if pair[0].scope_id == pair[1].scope_id)
+
+
+def left_out(loaded: Loaded, step: StepResult, backend: str) -> tuple[str, ...]:
+    """Return by which rule each item that was expected and did not come is left out, see `left_out_by`.
+
+    Empty where the first failure is not about the items of sections.
+    """
+    failure = step.failures[0]
+    came = set(_WORD.findall(failure.got))
+    missing = [word for word in _WORD.findall(failure.expected) if word not in came and not word.endswith(":")]
+    if failure.kind != "sections" or not missing:
+        return ()
+    prepared = next((told.prepared for told in explain(loaded, step=step.index + 1, backend=backend)), None)
+    return () if prepared is None else tuple(left_out_by(prepared, item) for item in missing)
+
+
+def _has_assembly(step: StepResult) -> bool:
+    try:
+        return step.request is not None and "assembly" in json.loads(step.request)
+    except ValueError:
+        return False
 
 
 def _rule(query: frozenset[str], one: DeliveredItem, other: DeliveredItem) -> str:
@@ -118,5 +146,6 @@ def find(runner: Runner, loaded: Loaded, backends: Sequence[str]) -> Finding | N
     kinds = frozenset(kind_of(failure) for step in steps for failure in step.failures)
     first = failed[0].failed_step
     assert first is not None
+    missing = left_out(loaded, first, failed[0].backend)
     on = frozenset(outcome.backend for outcome in failed)
-    return Finding(on, first.failures[0], kinds, ordered_by(first))
+    return Finding(on, first.failures[0], kinds, ordered_by(first), missing, _has_assembly(first))

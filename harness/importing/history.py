@@ -117,7 +117,8 @@ class History:
             if together:
                 notes = tuple(note for found in together for note in _guessed(found))
                 grouped: Item = [_entry(found) for found in together]
-                guess = f"guess: {len(together)} Entries in one revision, since only {count} were made"
+                made = "one was" if count == 1 else f"{count} were"
+                guess = f"guess: these {len(together)} Entries in one revision, for no more than {made} made until then"
                 yield when, Write(scope_id, "memory", grouped, (guess, *notes))
 
     def _document_writes(

@@ -77,3 +77,9 @@ def test_an_output_without_room_is_told_in_a_sentence(place: Place, words: str) 
         "no_room: the output cannot be written\n  cause: No space left on device\n  hint: make room there\n",
     )
     assert place.left_over() == []
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_a_closed_output_is_no_fault(place: Place, closed: str) -> None:
+    ended = place.end(place.start("bash", "-c", f"{HARNESS} schema {closed}"))
+    assert (ended.code, ended.output) == (0, SCHEMA.read_text("utf-8") if closed == "2>&-" else "")

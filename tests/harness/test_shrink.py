@@ -154,6 +154,41 @@ def test_a_wrong_order_is_shrunk_to_one_by_the_same_rule(tmp_path: Path) -> None
     assert held["a"] > held["b"] > 0
 
 
+LIMITED = """\
+scenario: three items where two are asked for
+scopes:
+  demo:
+    memory:
+      - {entry: fog, text: In fog the ferry waits at the pier.}
+      - {entry: tide, text: The ferry leaves the pier at high tide.}
+      - {entry: rope, text: Coil the rope before the ferry lands.}
+steps:
+  - prepare: {scope_id: demo, query: the ferry, assembly: {sections: [{family: memory, limit: 2}]}}
+    expect: {sections: [{Memory: [fog, tide, rope]}]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "came", "rule"),
+    [
+        # All hold both words of the query, rope among 6 distinct words, fog and tide among 7; there are two places.
+        (LIMITED, "Memory: [rope, fog]", "limit"),
+        # Of 600 bytes the frame takes 354, and two items with their metadata do not go into the rest.
+        (OVERSPENT, "Memory: [entry-2]", "room"),
+        (LIMITED.replace("Coil the rope before the ferry lands", "Coil it"), "Memory: [fog, tide]", "words"),
+    ],
+    ids=["limit", "room", "words"],
+)
+def test_what_is_missing_is_left_out_by_the_same_rule(tmp_path: Path, text: str, came: str, rule: str) -> None:
+    file = tmp_path / "big.yaml"
+    file.write_text(text, encoding="utf-8")
+    with open_session(["sqlite"]) as session:
+        made = load(shrink_with(session, load(file), ["sqlite"], report=lambda _: None))
+        found = find(session, made, ["sqlite"])
+    assert found is not None
+    assert (found.failure.got, found.left_out, found.has_assembly) == (came, (rule,), True)
+
+
 def test_a_scenario_that_passes_is_refused(file: Path) -> None:
     with pytest.raises(HarnessError, match="passes on sqlite") as refused:
         shrink(file, ["sqlite"])
