@@ -12,13 +12,13 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from harness.check.request_warnings import request_warnings
 from harness.cli_explain import refuse_unknown_step
 from harness.cli_explore import Backends, OceanBaseUrl, known_backends
 from harness.errors import HarnessError, UnknownNames
 from harness.run.result import FAULTS, Outcome
 from harness.scenario.files import FOLDER, SUFFIXES, exists, scenario_files
 from harness.scenario.loader import Loaded, load, parse
-from harness.scenario.request_keys import request_warnings
 from harness.scenario.schema import schema_place
 from harness.scenario.template import PERMISSIONS, template
 from runtime.artifacts import FAMILIES

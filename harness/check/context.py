@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from harness.check.delivered import Delivered, Malformed, read_delivered
-from harness.check.request import Asked, Illegal, read_request
+from harness.check.request import DEFAULT_TOTAL, Asked, Illegal, read_request
 from harness.check.world import World
 from harness.target.base import Answer
 from runtime.artifacts import Citation, Family
@@ -36,7 +36,7 @@ class Prepared:
     administrator: bool = False
     access: Literal["enforced", "disabled"] = "enforced"
     token: str | None = None
-    max_entries: int = 8
+    max_entries: int = DEFAULT_TOTAL
     log: str = ""
     media_type: bool = True
     other_families: frozenset[str] = frozenset()

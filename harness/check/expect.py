@@ -17,6 +17,8 @@ from harness.scenario.model import AnyOrder, Expect
 from harness.target.base import Answer, Refused
 from harness.target.ids import Ids
 
+_REASON_CHARACTERS = 160
+
 
 @dataclass(frozen=True)
 class Surroundings:
@@ -62,7 +64,7 @@ def _http(expect: Expect, answer: Answer, _: Surroundings) -> Iterator[Failure]:
         expected = ERROR_STATUS.get(expect.error, 0) if expect.error is not None else 200
     code = _field(_field(answer.json, "error"), "code")
     if expected and answer.status != expected:
-        got = f"{answer.status} {code}" if code is not None else str(answer.status)
+        got = (f"{answer.status} {code}" if code is not None else str(answer.status)) + _reason(answer)
         yield differs("http", "status", "status", expected=expected, got=got)
     if expect.error is not None and code != expect.error:
         yield differs("error", "response", "error", expected=expect.error, got=code)
@@ -273,6 +275,17 @@ def _bodies(answer: Answer, around: Surroundings) -> list[str]:
     """Return the delivered bodies without their line prefixes, in which a text of several lines can be found."""
     delivered = _delivered(answer, around)
     return [item.body_text for item in delivered.items] if isinstance(delivered, Delivered) else []
+
+
+def _reason(answer: Answer) -> str:
+    """Return what the first of an error's `details.errors` says, behind a colon, if there is one (SPEC.md 2)."""
+    errors = _field(_field(_field(answer.json, "error"), "details"), "errors")
+    first = errors[0] if isinstance(errors, list) and errors else None
+    place, why = _field(first, "loc"), _field(first, "msg")
+    if not isinstance(place, list) or not isinstance(why, str):
+        return ""
+    said = f": {'.'.join(map(str, place))}: {why}"
+    return said if len(said) <= _REASON_CHARACTERS else f"{said[:_REASON_CHARACTERS]}..."
 
 
 def _field(value: Any, name: str) -> Any:

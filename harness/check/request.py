@@ -11,6 +11,8 @@ from runtime.artifacts import FAMILIES, Family
 
 SHOWABLE = ("confidence", "recall_rank")
 FIELDS = ("scope_id", "query", "max_bytes", "assembly", "format", "sections", "show", "family", "limit")
+DEFAULT_TOTAL = 8
+"""The Runtime's total of items, unless it is set up with another (SPEC.md 2)."""
 _DEFAULT_SECTIONS: tuple[tuple[Family, int], ...] = (("memory", 6), ("experience", 2))
 _OLDER_FAMILIES: frozenset[Family] = frozenset(("memory", "experience", "topic-memory"))
 
@@ -48,7 +50,15 @@ class Asked:
 
 
 class Illegal(Exception):
-    """A request that the request model must refuse; says why."""
+    """A request that the request model must refuse: why, and the place in it, keys and indices from the outermost."""
+
+    def __init__(self, why: str, *place: str | int) -> None:
+        super().__init__(why, *place)
+        self.why = why
+        self.place = place
+
+    def __str__(self) -> str:
+        return f"{'.'.join(map(str, self.place))}: {self.why}" if self.place else self.why
 
 
 def read_request(value: Any) -> Asked:
@@ -59,53 +69,61 @@ def read_request(value: Any) -> Asked:
     max_bytes = _integer(request.get("max_bytes", 8000), 512, 32768, "max_bytes")
     if "assembly" not in request:
         return Asked(scope_id, query, max_bytes, None, frozenset())
-    assembly = _object(request["assembly"], required=(), optional=("format", "sections", "show"))
+    assembly = _object(request["assembly"], "assembly", required=(), optional=("format", "sections", "show"))
     if assembly.get("format", "markdown") != "markdown":
-        raise Illegal("assembly.format is not markdown")
+        raise Illegal('"markdown" is expected', "assembly", "format")
     sections = _DEFAULT_SECTIONS
     if "sections" in assembly:
-        sections = tuple(_section(section) for section in _array(assembly["sections"]))
-    if len({family for family, _ in sections}) < len(sections):
-        raise Illegal("a family is selected twice")
-    show = _array(assembly.get("show", []))
-    if any(name not in SHOWABLE for name in show) or len(set(show)) < len(show):
-        raise Illegal("show holds an unknown name or one twice")
+        given = _array(assembly["sections"], "assembly", "sections")
+        sections = tuple(_section(section, "assembly", "sections", number) for number, section in enumerate(given))
+    families = [family for family, _ in sections]
+    for number, family in enumerate(families):
+        if family in families[:number]:
+            raise Illegal("a family is selected once", "assembly", "sections", number, "family")
+    show = _array(assembly.get("show", []), "assembly", "show")
+    for number, name in enumerate(show):
+        if name not in SHOWABLE or name in show[:number]:
+            raise Illegal(f"each of {', '.join(SHOWABLE)} may stand here once", "assembly", "show", number)
     return Asked(scope_id, query, max_bytes, sections, frozenset(show))
 
 
-def _section(value: Any) -> tuple[Family, int]:
-    section = _object(value, required=("family", "limit"), optional=())
+def _section(value: Any, *place: str | int) -> tuple[Family, int]:
+    section = _object(value, *place, required=("family", "limit"), optional=())
     for family in FAMILIES:
         if section["family"] == family:
-            return family, _integer(section["limit"], 1, 2 if family == "experience" else 8, "limit")
-    raise Illegal("an unknown family")
+            return family, _integer(section["limit"], 1, 2 if family == "experience" else 8, *place, "limit")
+    raise Illegal(f"one of {', '.join(FAMILIES)} is expected", *place, "family")
 
 
-def _object(value: Any, *, required: tuple[str, ...], optional: tuple[str, ...]) -> Mapping[str, Any]:
+def _object(value: Any, *place: str | int, required: tuple[str, ...], optional: tuple[str, ...]) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise Illegal("an object is expected")
-    if not set(required) <= set(value) <= set(required + optional):
-        raise Illegal("a field is missing or unknown")
+        raise Illegal("an object is expected", *place)
+    for name in required:
+        if name not in value:
+            raise Illegal(f'the key "{name}" is missing', *place)
+    for name in value:
+        if name not in required + optional:
+            raise Illegal("an unknown key", *place, name)
     return value
 
 
-def _array(value: Any) -> list[Any]:
+def _array(value: Any, *place: str | int) -> list[Any]:
     if not isinstance(value, list):
-        raise Illegal("an array is expected")
+        raise Illegal("an array is expected", *place)
     return value
 
 
 def _text(value: Any, most: int, name: str) -> str:
     if not isinstance(value, str) or not 1 <= len(value) <= most or is_blank(value):
-        raise Illegal(f"{name} is no string of 1 to {most} characters, or blank")
+        raise Illegal(f"a string of 1 to {most} characters is expected, not a blank one", name)
     try:
         value.encode("utf-8")
     except UnicodeEncodeError:
-        raise Illegal(f"{name} holds a lone surrogate") from None
+        raise Illegal("a lone surrogate", name) from None
     return value
 
 
-def _integer(value: Any, least: int, most: int, name: str) -> int:
+def _integer(value: Any, least: int, most: int, *place: str | int) -> int:
     if type(value) is not int or not least <= value <= most:
-        raise Illegal(f"{name} is no integer from {least} to {most}")
+        raise Illegal(f"an integer from {least} to {most} is expected", *place)
     return value

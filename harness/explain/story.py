@@ -11,7 +11,7 @@ from backends.operations import Operation
 from harness.check.oracle import Prediction, Undetermined, predict
 from harness.check.oracle.order import Offer
 from harness.check.oracle.recall import POOLS, Row, Search, by_distance, by_words, eligible, in_turns, reranked
-from harness.check.request import Asked
+from harness.check.request import DEFAULT_TOTAL, Asked
 from harness.check.world import World
 from harness.explain.budget import Cost, markdown_costs, older_costs
 from harness.explain.names import Named
@@ -254,7 +254,7 @@ def _refusal(moment: Moment, prediction: Prediction, runtime: RuntimeSpec, named
     if prediction.code == "scope_not_found":
         return f"there is no Scope {asked.scope_id!r}, which this caller may know"
     if prediction.code == "invalid_request":
-        return f"the limits make {asked.total}, over the total of {runtime.max_entries or 8}"
+        return f"the limits make {asked.total}, over the total of {runtime.max_entries or DEFAULT_TOTAL}"
     if prediction.code == "service_unavailable":
         return f"the recall of {', '.join(sorted(asked.families & set(moment.failing)))} was declared to fail"
     if not world.exists(asked.scope_id):

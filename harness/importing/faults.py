@@ -24,9 +24,10 @@ from harness.check.items import (
     region_of,
 )
 from harness.check.parts import END, OLDER_END
+from harness.check.request import DEFAULT_TOTAL
 from harness.check.world import World
 from harness.importing.asking import Asking
-from harness.importing.requests import DEFAULT_TOTAL, asked_of
+from harness.importing.requests import asked_of
 from harness.target.base import Answer
 
 _ENDS = (END.decode(), OLDER_END.decode())

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.check.parts import TITLES
+from harness.check.request import DEFAULT_TOTAL
 from harness.importing.asking import Asking, came, skipped, take_apart
 from harness.importing.bodies import UNREPORTED
 from harness.importing.exchange import Exchange, private
@@ -14,7 +15,7 @@ from harness.importing.faults import faults
 from harness.importing.history import History, Write
 from harness.importing.items import ATOMIC_MEMORY, Found
 from harness.importing.names import scope_names
-from harness.importing.requests import DEFAULT_TOTAL, as_step, asked_of, expected
+from harness.importing.requests import as_step, asked_of, expected
 from harness.scenario.check_steps import ERROR_STATUS
 from harness.scenario.operations import DEFAULT_PRINCIPAL, NOBODY
 from runtime.artifacts import MAX_ID_CHARACTERS, MAX_REFERENCES

@@ -7,14 +7,13 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from harness.check.request import Asked, Illegal, read_request
+from harness.check.request import DEFAULT_TOTAL, Asked, Illegal, read_request
 from harness.errors import HarnessError
 from harness.explore.writing import text_of
 from harness.importing.answers import Told
 from harness.importing.exchange import Exchange
 
 MAX_BODY_BYTES = 1 << 20
-DEFAULT_TOTAL = 8
 
 
 def request_of(body: bytes) -> Any:

@@ -49,6 +49,8 @@ def ready(text: str = TEXT) -> Answer:
 
 EMPTY = Answer(200, (), b'{"schema": "s", "status": "empty", "content": null, "content_bytes": 0}')
 FORBIDDEN = Answer(403, (), b'{"error": {"code": "forbidden", "message": "No \\u2028.", "details": null}}')
+INVALID = b'{"error": {"code": "invalid_request", "message": "No.", "details": {"errors": [%s]}}}'
+NO_LIMIT = b'{"type": "missing", "loc": ["body", "assembly", "sections", 1, "limit"], "msg": "Field required"}'
 ENTRY = Answer(200, (), '{"citation": {}, "kind": "fact", "text": "Prüfe", "state": "active"}'.encode())
 PROFILE = Answer(200, (), b'{"family": "profile", "content": {"content": "Short."}}')
 ALL_SECTIONS = [
@@ -107,6 +109,19 @@ def test_right_answers_pass(answer: Answer, expect: dict[str, Any]) -> None:
     ("answer", "expect", "message"),
     [
         (FORBIDDEN, {}, "http in status: expected status 200, got 403 forbidden"),
+        (
+            Answer(422, (), INVALID % NO_LIMIT),
+            {},
+            "http in status: expected status 200, got 422 invalid_request: body.assembly.sections.1.limit: "
+            "Field required",
+        ),
+        (Answer(422, (), INVALID % b""), {}, "http in status: expected status 200, got 422 invalid_request"),
+        (Answer(422, (), INVALID % b"7"), {}, "http in status: expected status 200, got 422 invalid_request"),
+        (
+            Answer(422, (), INVALID % (b'{"loc": [], "msg": "%s"}' % (b"x" * 200))),
+            {},
+            f"http in status: expected status 200, got 422 invalid_request: : {'x' * 156}...",
+        ),
         (ready(), {"http": 422}, "http in status: expected status 422, got 200"),
         (
             FORBIDDEN,

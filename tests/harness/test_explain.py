@@ -107,7 +107,7 @@ def test_a_refusal_says_which_check_did_not_pass() -> None:
     [_, refused, _, illegal], told = explained(TURNS)
     assert refused.refusal == "bob is no viewer of shared: referenced, and one refusal fails the request"
     assert illegal.refusal is not None
-    assert illegal.refusal.startswith("the request model refuses it: query is no string of 1 to 8192")
+    assert illegal.refusal.startswith("the request model refuses it: query: a string of 1 to 8192")
     assert "refused with 403 forbidden: bob is no viewer" in told
 
 

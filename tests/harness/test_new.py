@@ -170,5 +170,61 @@ def test_lint_warns_of_a_mistyped_family_and_scope_of_a_request(
         '  did you mean "memory"?',
         'a.yaml:11:75: warning: unknown family "topic_memory" of the request; it is answered with 422',
         '  did you mean "topic-memory"?',
-        "1 file, 0 refused, 3 warnings",
+        "a.yaml:14:75: warning: one of memory, experience, profile, topic-memory is expected; it is answered with 422",
+        "1 file, 0 refused, 4 warnings",
     ]
+
+
+LEGAL = "scope_id: demo, query: a"
+
+
+@pytest.mark.parametrize(
+    ("request_", "column", "why"),
+    [
+        (f"{{{LEGAL}, assembly: {{sections: [{{family: memory}}]}}}}", 63, 'the key "limit" is missing'),
+        (
+            f"{{{LEGAL}, assembly: {{sections: [{{family: experience, limit: 3}}]}}}}",
+            91,
+            "an integer from 1 to 2 is expected",
+        ),
+        (f"{{{LEGAL}, assembly: {{sections: memory}}}}", 62, "an array is expected"),
+        (f"{{{LEGAL}, assembly: null}}", 51, "an object is expected"),
+        (f"{{{LEGAL}, assembly: {{show: [rank]}}}}", 59, "each of confidence, recall_rank may stand here once"),
+        (f"{{{LEGAL}, assembly: {{format: text}}}}", 60, '"markdown" is expected'),
+        (
+            f"{{{LEGAL}, assembly: {{sections: [{{family: memory, limit: 1}}, {{family: memory, limit: 2}}]}}}}",
+            100,
+            "a family is selected once",
+        ),
+        (f"{{{LEGAL}, max_bytes: 511}}", 52, "an integer from 512 to 32768 is expected"),
+        ("{scope_id: demo}", 14, 'the key "query" is missing'),
+        ('{scope_id: demo, query: " "}', 38, "a string of 1 to 8192 characters is expected, not a blank one"),
+        (
+            f"{{{LEGAL}, assembly: {{sections: [{{family: memory, limit: 8}}, {{family: profile, limit: 1}}]}}}}",
+            51,
+            "the limits come to 9, and the Runtime's total is 8",
+        ),
+    ],
+)
+def test_lint_warns_of_a_request_that_no_server_may_accept(
+    request_: str, column: int, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = f"scenario: illegal\nscopes: {{demo: {{}}}}\nsteps:\n  - prepare: {request_}\n"
+    (tmp_path / "a.yaml").write_text(text)
+    ended = CliRunner().invoke(app, ["lint", "a.yaml"])
+    assert ended.exit_code == 0
+    assert ended.output.split("\n")[0] == f"a.yaml:4:{column}: warning: {why}; it is answered with 422"
+    assert "1 warning" in ended.output
+    (tmp_path / "a.yaml").write_text(f"{text}    expect: {{http: 422, error: invalid_request}}\n")
+    assert CliRunner().invoke(app, ["lint", "a.yaml"]).output == "1 file, 0 refused\n"
+
+
+def test_lint_counts_with_the_total_of_the_scenario(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    asked = "{scope_id: demo, query: a, assembly: {sections: [{family: memory, limit: 3}]}}"
+    for total, warned in ((2, True), (3, False)):
+        runtime = f"{{max_entries: {total}}}"
+        text = f"scenario: few\nruntime: {runtime}\nscopes: {{demo: {{}}}}\nsteps:\n  - prepare: {asked}\n"
+        (tmp_path / "a.yaml").write_text(text)
+        assert ("the limits come to 3" in CliRunner().invoke(app, ["lint", "a.yaml"]).output) == warned
