@@ -69,7 +69,7 @@ def lint(
 ) -> None:
     """Read scenario files, and say with file, line and column what is wrong with them.
 
-    Keys, families and Scopes of a request that are probably mistyped are warnings: they make no file wrong.
+    What must be refused of a request, and is not expected to be, is a warning: it makes no file wrong.
     """
     files = list(scenario_files(paths))
     if not files:

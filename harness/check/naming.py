@@ -31,15 +31,19 @@ class Wanted:
     version: str | None
     revision: int | None
     world: World = field(repr=False)
+    names_scope: bool = False
+    """Whether the scenario says the Scope."""
+
+    def means(self, item: DeliveredItem) -> bool:
+        """Say whether a delivered item is the one that is meant, in whatever version."""
+        name, _ = name_and_version(item, self.world)
+        return (item.scope_id, name) == (self.scope_id, self.identifier) and item.address.family in self.families
 
     def matches(self, item: DeliveredItem) -> bool:
         """Say whether a delivered item is the one that is meant."""
-        family = item.address.family
-        name, version = name_and_version(item, self.world)
+        _, version = name_and_version(item, self.world)
         return (
-            family in self.families
-            and item.scope_id == self.scope_id
-            and name == self.identifier
+            self.means(item)
             and self.version in (None, version)
             and self.revision in (None, item.address.revision)
         )
@@ -81,7 +85,7 @@ class Names:
         if MEMORY in fitting:
             # Releases since 1.3 deliver memories under another family's name (SPEC.md 7).
             fitting = (*fitting, ATOMIC_MEMORY)
-        return Wanted(written, fitting, found, identifier, version, revision, self.world)
+        return Wanted(written, fitting, found, identifier, version, revision, self.world, names_scope=scope is not None)
 
     def scope_of(self, identifier: str, families: Iterable[Family]) -> str | None:
         """Return the Scope that a name without one means, of those that the request may read."""
@@ -97,15 +101,18 @@ class Names:
             return self.current
         return holders[0] if len(holders) == 1 else None
 
-    def name_of(self, item: DeliveredItem, *, detailed: bool) -> str:
-        """Return a delivered item in the scenario's short language; `detailed` adds version or revision."""
+    def name_of(self, item: DeliveredItem, *, detailed: bool, with_scope: bool = False) -> str:
+        """Return a delivered item in the scenario's short language; `detailed` adds version or revision.
+
+        The Scope is said where it is needed, or asked for.
+        """
         real, version = name_and_version(item, self.world)
         name = self.ids.name(real)
         version = None if version is None else self.ids.name(version)
         title = TITLES.get(item.address.family)
         families = [family for family in FAMILIES if TITLES[family] == title]
         scope = next((key for key, scope_id in self.scopes.items() if scope_id == item.scope_id), item.scope_id)
-        needs_scope = self.scope_of(name, families) != item.scope_id
+        needs_scope = with_scope or self.scope_of(name, families) != item.scope_id
         parts = (name, version or "", scope if needs_scope else "")
         if any(character in part for part in parts for character in _RESERVED):
             shown = [f"scope: {scope}"] if needs_scope else []
@@ -117,9 +124,17 @@ class Names:
         return (f"{scope}/" if needs_scope else "") + name + tail
 
     def listing(self, items: Sequence[DeliveredItem], wanted: Iterable[Wanted]) -> str:
-        """Return delivered items as `[entry-1, entry-2]`; versions only where the expectation speaks of any."""
-        detailed = any(one.version is not None or one.revision is not None for one in wanted)
-        return "[" + ", ".join(self.name_of(item, detailed=detailed) for item in items) + "]"
+        """Return delivered items as `[entry-1, entry-2]`, as far as possible in the words of the expectation.
+
+        Versions only where it speaks of any, a Scope where it says that item's.
+        """
+        known = tuple(wanted)
+        detailed = any(one.version is not None or one.revision is not None for one in known)
+        told = (
+            self.name_of(item, detailed=detailed, with_scope=any(one.names_scope and one.means(item) for one in known))
+            for item in items
+        )
+        return f"[{', '.join(told)}]"
 
     def sections(self, sections: Iterable[Section], wanted: Iterable[Wanted]) -> str:
         """Return delivered sections as `Memory: [entry-1], Experience: [experience-1]`."""

@@ -127,13 +127,15 @@ def _scenario(scenario: Json, cases: Sequence[Json | None], shown: Sequence[tupl
 def _result(step: Json, kept: Any) -> Json:
     text, around = text_and_rest(bytes_of(step["body"]))
     predicted = step["prediction"]
+    dissents = any(failure["kind"] == "oracle" for failure in step["failures"])
     return {
         **{name: step[name] for name in ("status", "seconds", "candidates")},
         "failures": [_failure(failure) for failure in sorted(step["failures"], key=lambda one: telling(one["kind"]))],
         "request": _readable(bytes_of(step["request"])),
         "text": kept(text),
         "around": around,
-        "predicted": None if predicted is None else kept(_predicted(predicted)),
+        "predicted": kept(_predicted(predicted)) if predicted is not None and dissents else None,
+        "as_predicted": predicted is not None and not dissents,
     }
 
 

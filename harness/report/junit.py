@@ -74,6 +74,8 @@ def _failure(step: Json, case: Json) -> ElementTree.Element:
         said = beside(failure["message"])
         lines += [_place(failure) + (f": {said}" if said else "")]
         lines += [f"  expected: {failure['expected']}", f"  got:      {failure['got']}"]
+    if step["prediction"] is not None and all(failure["kind"] != "oracle" for failure in failures):
+        lines.append("contract: the oracle predicts what came")
     lines.append(f"repeat: {case['repeat']}")
     element.text = "\n".join(map(_text, lines))
     return element

@@ -11,7 +11,7 @@ from typing import Any, get_args
 from harness.check.display import show_invisible
 from harness.report.tally import PHASES, phases
 from harness.run.compare import BEHAVIOUR_MISMATCH, SEED_MISMATCH, VARIANT_MISMATCH
-from harness.run.result import Outcome, Verdict
+from harness.run.result import Outcome, StepResult, Verdict
 
 _LONGEST_LINE = 1000
 """Characters of one line of a verdict; what is longer is cut in the middle."""
@@ -57,10 +57,19 @@ def failure_lines(
         if others:
             more = ", ".join(sorted({f"{other.kind} in {other.region}" for other in others}))
             yield f"  and {len(others)} more at this step: {_one_line(more)}"
+        if step.is_as_predicted:
+            yield f"  contract: the oracle predicts what came{_why(path, step)}"
     repeat = repeat_command(
         path, backends, targets=targets, oceanbase_url=oceanbase_url, oceanbase_image=oceanbase_image
     )
     yield f"  repeat:   {repeat}"
+
+
+def _why(path: str, step: StepResult) -> str:
+    """Return the command that tells why; nothing for a target with a search of its own, which it does not explain."""
+    if step.candidates is not None:
+        return ""
+    return f"; why: {shlex.join(['harness', 'explain', path, '--step', str(step.index + 1)])}"
 
 
 def beside(message: str) -> str:

@@ -15,6 +15,7 @@ from harness.check.oracle import (
     Order,
     Prediction,
     candidate_order_from_probe,
+    is_judged,
     judge_prepared,
     predict,
     probe_requests,
@@ -111,7 +112,9 @@ class Prepares:
         return [*check_prepare(prepared), *predicted, *turns]
 
     def prediction(self, prepared: Prepared) -> Prediction | None:
-        """Return what the oracle predicts of an answer, None where it cannot know."""
+        """Return what the oracle predicts of an answer, None where it cannot know, or headers or size decide."""
+        if not is_judged(prepared):
+            return None
         predicted = predict(
             prepared.world,
             prepared.asked,

@@ -47,7 +47,12 @@ class StepResult:
     seconds: float | None = None
     """How long the answer took that is told here, None where none is."""
     prediction: Prediction | None = None
-    """What the oracle predicts, where it dissents."""
+    """What the oracle predicts, where something is wrong with an answer."""
+
+    @property
+    def is_as_predicted(self) -> bool:
+        """Whether an answer with which something is wrong is what the oracle predicts, so that others dissent."""
+        return self.prediction is not None and all(failure.kind != "oracle" for failure in self.failures)
 
 
 @dataclass(slots=True)

@@ -229,7 +229,6 @@ class _Run:
             failures += found
             checks += asked
         candidates = None if own is None else citations_by_family(own, self._target.ids)
-        dissents = any(failure.kind == "oracle" for failure in always)
         return _Judged(
             prepared.answer,
             failures,
@@ -237,7 +236,7 @@ class _Run:
             candidates,
             tuple(presumed.values()),
             asking.sent,
-            self._prepares.prediction(prepared) if dissents else None,
+            self._prepares.prediction(prepared) if failures else None,
         )
 
     def _round_trip(self) -> StepResult:

@@ -176,6 +176,14 @@ def test_right_answers_pass(answer: Answer, expect: dict[str, Any]) -> None:
             {"sections": [{"Memory": ["nowhere/entry-1"]}]},
             "scenario in expectation: there is no Scope `nowhere`",
         ),
+        (
+            # What the expectation says with its Scope is told with it, so that both sides differ in what differs.
+            ready(),
+            {"sections": [{"Experience": ["demo/experience-2", "experience-1"]}, *ALL_SECTIONS[1:]]},
+            "sections in section Experience: expected Experience: [demo/experience-2, experience-1], "
+            "Memory: [entry-1, entry-9], Topic Memory: [topic-1], got Experience: [experience-1, demo/experience-2], "
+            "Memory: [entry-1, entry-9], Topic Memory: [topic-1]",
+        ),
         (ready(), {"ranks": {"experience-2": 2}}, "ranks in response: expected rank of experience-2 2, got 3"),
         (ready(), {"ranks": {"profile": 1}}, "ranks in response: expected rank of profile 1, got not delivered"),
         (ready(OLDER), {"ranks": {"entry-1": 1}}, "ranks in response: expected rank of entry-1 1, got not shown"),

@@ -9,7 +9,7 @@ probe_requests(asked), candidate_order_from_probe  the same for a target whose s
 from __future__ import annotations
 
 from harness.check.oracle.order import Candidates, CannotKnow, Offer, Order, Undetermined
-from harness.check.oracle.predict import Prediction, judge_prediction, judge_prepared, predict, verdict
+from harness.check.oracle.predict import Prediction, is_judged, judge_prediction, judge_prepared, predict, verdict
 from harness.check.oracle.probe import candidate_order_from_probe, probe_requests
 from harness.check.oracle.recall import candidate_order
 from harness.target.base import Style
@@ -24,6 +24,7 @@ __all__ = [
     "Undetermined",
     "candidate_order",
     "candidate_order_from_probe",
+    "is_judged",
     "judge_prediction",
     "judge_prepared",
     "predict",

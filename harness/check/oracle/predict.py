@@ -108,8 +108,8 @@ def judge_prepared(
     style: Style = "in-tree",
     failing: Collection[Family] = (),
 ) -> list[Failure]:
-    """Return where one prepare as it went differs from its prediction; not where its headers or size alone decide."""
-    if not prepared.media_type or len(prepared.sent) > MOST_REQUEST_BYTES:
+    """Return where one prepare as it went differs from its prediction; nothing where that is not judged."""
+    if not is_judged(prepared):
         return []
     prediction = predict(
         prepared.world,
@@ -121,6 +121,11 @@ def judge_prepared(
         failing=failing,
     )
     return judge_prediction(prediction, prepared.answer)
+
+
+def is_judged(prepared: Prepared) -> bool:
+    """Say whether a prepare's body decides, not already its headers or its size."""
+    return prepared.media_type and len(prepared.sent) <= MOST_REQUEST_BYTES
 
 
 def judge_prediction(prediction: Prediction | Undetermined, answer: Answer) -> list[Failure]:

@@ -46,7 +46,12 @@ function repeatCommands(data) {
 
 function world(data) {
   const lines = data.text.replace(/\n$/, "").split("\n");
-  const drawnLines = lines.map((line, at) => make("span", { class: "row", "data-line": String(at + 1), id: `line-${at + 1}` }, ...shown(line.replace(/\r$/, ""))));
+  const drawnLines = lines.map((line, at) => {
+    const drawn = make("span", { class: "row", "data-line": String(at + 1), id: `line-${at + 1}` }, ...shown(line.replace(/\r$/, "")));
+    // What does not fit goes on below the line's own beginning.
+    drawn.style.setProperty("--hang", `${line.match(/^ *(?:- +)*/)[0].length + 2}ch`);
+    return drawn;
+  });
   return make("details", { class: "world", open: matchMedia("(min-width: 1250px)").matches }, make("summary", {}, "The scenario"), make("pre", { class: "yaml" }, drawnLines));
 }
 
@@ -70,6 +75,7 @@ function stepView(data, step) {
 function stepParts(data, step) {
   return [
     step.results.flatMap((result, column) => (result?.failures ?? []).map((failure) => failureView(failure, index.columns[column].title))),
+    step.results.map((result, column) => result?.as_predicted ? make("p", {}, `The contract: the oracle predicts what came on ${index.columns[column].title}.`) : null),
     requestView(step),
     step.results.some((result) => result && result.text !== null) ? answersView(data, step) : null,
     step.results.map((result, column) => offeredView(result, index.columns[column].title)),
@@ -80,7 +86,19 @@ const linesShown = (text) => text.split("\n").flatMap((line, at) => at ? ["\n", 
 
 function failureView(failure, title) {
   return make("div", { class: "failure" }, make("div", {}, make("strong", {}, ...shown(failure.kind)), " in ", ...shown(failure.region), ` on ${title}`),
-    make("dl", {}, ["", "expected", "got"].filter((name) => name || failure.told).flatMap((name) => [make("dt", {}, name), make("dd", {}, ...linesShown(failure[name || "told"]))])));
+    make("dl", {}, ["", "expected", "got"].filter((name) => name || failure.told).flatMap((name) => [make("dt", {}, name), make("dd", {}, ...valueShown(failure, name))])));
+}
+
+// A blank begins a word: one that ended it would be shown as one at a line's end.
+const wordsOf = (value) => value.split(/(?=\s)|(?<=[,[\]])(?!\s)/u);
+
+// The words that the other value has not in this place are marked, unless that are all of them.
+function valueShown(failure, name) {
+  if (!name) return linesShown(failure.told);
+  const words = wordsOf(failure[name]);
+  const alike = new Set(common(words, wordsOf(failure[name === "got" ? "expected" : "got"]), MOST_CHARACTERS).map(([at]) => at));
+  if (!alike.size) return linesShown(failure[name]);
+  return words.flatMap((word, at) => alike.has(at) ? linesShown(word) : [make("mark", {}, ...linesShown(word))]);
 }
 
 function requestView(step) {
