@@ -42,11 +42,7 @@ class Wanted:
     def matches(self, item: DeliveredItem) -> bool:
         """Say whether a delivered item is the one that is meant."""
         _, version = name_and_version(item, self.world)
-        return (
-            self.means(item)
-            and self.version in (None, version)
-            and self.revision in (None, item.address.revision)
-        )
+        return self.means(item) and self.version in (None, version) and self.revision in (None, item.address.revision)
 
 
 @dataclass(frozen=True, slots=True)
