@@ -140,8 +140,11 @@ def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     return f"known: {shown}{', ...' if len(choices) > 20 else ''}"
 
 
-def nearest(word: str, known: Iterable[str]) -> str | None:
-    """Return the known word that is most like another, or None when none is near."""
+def nearest(word: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
+    """Return the known word that is most like another, or None when none is near.
+
+    `cutoff` is how near it must be, 1 for equal words.
+    """
     by_fold = {choice.casefold(): choice for choice in reversed(list(known))}
-    near = get_close_matches(word.casefold(), by_fold, n=1, cutoff=0.6)
+    near = get_close_matches(word.casefold(), by_fold, n=1, cutoff=cutoff)
     return by_fold[near[0]] if near else None

@@ -6,15 +6,21 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from harness.check.request import DEFAULT_TOTAL, Illegal, read_request
-from harness.errors import ScenarioError, did_you_mean
+from harness.errors import ScenarioError, did_you_mean, nearest
 from harness.scenario.loader import Loaded
 from harness.scenario.model import Expect, Step
 from harness.scenario.operations import scope_ids
 from runtime.artifacts import FAMILIES
 
-_REQUEST = ("scope_id", "query", "max_bytes", "assembly")
-_ASSEMBLY = ("format", "sections", "show")
-_SECTION = ("family", "limit")
+_REQUEST, _ASSEMBLY, _SECTION = "the request itself", "`assembly`", "an item of `sections`"
+_KEYS = {
+    _REQUEST: ("scope_id", "query", "max_bytes", "assembly"),
+    _ASSEMBLY: ("format", "sections", "show"),
+    _SECTION: ("family", "limit"),
+}
+"""The keys of a request by the part of it that they stand in (SPEC.md 2)."""
+_LIKELY = 0.75
+"""How like a Scope's name another must be to be a slip, where a Scope that is absent may be meant."""
 _MEANT = ((401, "unauthorized"), (422, "invalid_request"))
 """What a step expects that sends such a key on purpose; without a token the request model is not even asked."""
 
@@ -29,8 +35,7 @@ def request_warnings(loaded: Loaded) -> Iterator[ScenarioError]:
         if step.prepare is None:
             continue
         place = ("steps", index, "prepare")
-        if not _is_refused(step.expect):
-            yield from _scope(loaded, step.prepare.get("scope_id"), (*place, "scope_id"), known)
+        yield from _scope(loaded, step, (*place, "scope_id"), known)
         if any(step.expect.http == status or step.expect.error == code for status, code in _MEANT):
             continue
         mistyped = [*_mistyped(loaded, step.prepare, place)]
@@ -72,20 +77,30 @@ def _is_refused(expect: Expect) -> bool:
 
 
 def _scope(
-    loaded: Loaded, named: Any, place: tuple[str | int, ...], known: Mapping[str, str]
+    loaded: Loaded, step: Step, place: tuple[str | int, ...], known: Mapping[str, str]
 ) -> Iterator[ScenarioError]:
-    if isinstance(named, str) and named not in known and named not in known.values():
-        message = f'no Scope "{named}" in the scenario; it is answered with 403 or 404'
-        yield _warning(loaded, loaded.mark.at(*place), message, did_you_mean(named, known))
+    """Warn of a Scope that the scenario has not; where a refusal is expected, only of what looks like a slip."""
+    named = (step.prepare or {}).get("scope_id")
+    if not isinstance(named, str) or named in known or named in known.values():
+        return
+    hint = did_you_mean(named, known)
+    if _is_refused(step.expect):
+        near = nearest(named, known, cutoff=_LIKELY)
+        # Names that differ in case or blanks alone are told apart on purpose.
+        if near is None or named.strip().casefold() == near.strip().casefold():
+            return
+    yield _warning(
+        loaded, loaded.mark.at(*place), f'no Scope "{named}" in the scenario; it is answered with 403 or 404', hint
+    )
 
 
-def _unknown(
-    loaded: Loaded, value: Any, place: tuple[str | int, ...], known: tuple[str, ...]
-) -> Iterator[ScenarioError]:
+def _unknown(loaded: Loaded, value: Any, place: tuple[str | int, ...], part: str) -> Iterator[ScenarioError]:
     for key in value if isinstance(value, dict) else ():
-        if key not in known:
+        if key not in _KEYS[part]:
             message = f'unknown key "{key}" of the request; it is answered with 422'
-            yield _warning(loaded, loaded.mark.key_at(*place, key), message, did_you_mean(key, known))
+            proper = next((other for other, keys in _KEYS.items() if key in keys), None)
+            hint = did_you_mean(key, _KEYS[part]) if proper is None else f"it belongs into {proper}"
+            yield _warning(loaded, loaded.mark.key_at(*place, key), message, hint)
 
 
 def _warning(loaded: Loaded, place: tuple[int, int], message: str, hint: str | None) -> ScenarioError:

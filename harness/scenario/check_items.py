@@ -81,7 +81,10 @@ def _item(
     if not places:
         head = parts[0].entry or parts[0].id or ""
         part = parts[0]
-        if head in known and (part.version or part.revision):
+        if current is not None and current not in world.scopes:
+            message = f'no item "{shown}": the request\'s Scope "{current}" is none of the scenario'
+            yield location, message, did_you_mean(current, names)
+        elif head in known and (part.version or part.revision):
             yield location, f'"{shown}" is never written', _versions(part, families, world, seen)
         else:
             yield location, f'no item "{shown}" in {_titles(families)} of the Scopes read', did_you_mean(head, known)

@@ -46,7 +46,10 @@ def _explain(complaint: Any, mark: Mark) -> tuple[tuple[int, int], str, str | No
     given = complaint["input"]
     if kind == "extra_forbidden":
         known = _known_keys(location[:-1])
-        return mark.key_at(*location), f'unknown key "{location[-1]}"', did_you_mean(str(location[-1]), known)
+        hint = did_you_mean(str(location[-1]), known)
+        if location[-1] == "id" and "entry" in known:
+            hint = "an Entry of Memory is called by `entry`"
+        return mark.key_at(*location), f'unknown key "{location[-1]}"', hint
     if kind == "missing":
         return mark.at(*location), f'"{location[-1]}" is missing{_within(location[:-1], mark)}', None
     if location and location[-1] == "[key]":
@@ -54,6 +57,8 @@ def _explain(complaint: Any, mark: Mark) -> tuple[tuple[int, int], str, str | No
     subject = _subject(location, mark)
     if kind == "literal_error":
         hint = did_you_mean(given, _expected(complaint)) if isinstance(given, str) else _known(_expected(complaint))
+        if location[-2:] == ("expect", "status") and type(given) is int:
+            hint = f"{hint}; HTTP's is `http`"
         return mark.at(*location), f"{subject} cannot be {_shown(given)}", hint
     if kind in _WANTED:
         return mark.at(*location), f"{subject} must be {_WANTED[kind]}, not {_shown(given)}", _rewritten(kind, given)

@@ -146,6 +146,10 @@ steps:
   - prepare: {scope_id: kichen, query: a}
     expect: {http: 403, error: forbidden}
   - write: {cellar: {}}
+  - prepare: {scope_id: "kitchen ", query: a}
+    expect: {http: 403, error: forbidden}
+  - prepare: {scope_id: nowhere, query: a}
+    expect: {http: 403, error: forbidden}
   - prepare: {scope_id: cellar, query: a}
   - prepare: {scope_id: "room:kitchen", query: a}
   - prepare: {scope_id: kitchen, query: a, assembly: {sections: [{family: memories, limit: 1}]}}
@@ -166,12 +170,44 @@ def test_lint_warns_of_a_mistyped_family_and_scope_of_a_request(
     assert ended.output.splitlines() == [
         'a.yaml:4:25: warning: no Scope "kichen" in the scenario; it is answered with 403 or 404',
         '  did you mean "kitchen"?',
-        'a.yaml:10:75: warning: unknown family "memories" of the request; it is answered with 422',
+        'a.yaml:5:25: warning: no Scope "kichen" in the scenario; it is answered with 403 or 404',
+        '  did you mean "kitchen"?',
+        'a.yaml:14:75: warning: unknown family "memories" of the request; it is answered with 422',
         '  did you mean "memory"?',
-        'a.yaml:11:75: warning: unknown family "topic_memory" of the request; it is answered with 422',
+        'a.yaml:15:75: warning: unknown family "topic_memory" of the request; it is answered with 422',
         '  did you mean "topic-memory"?',
-        "a.yaml:14:75: warning: one of memory, experience, profile, topic-memory is expected; it is answered with 422",
-        "1 file, 0 refused, 4 warnings",
+        "a.yaml:18:75: warning: one of memory, experience, profile, topic-memory is expected; it is answered with 422",
+        "1 file, 0 refused, 5 warnings",
+    ]
+
+
+MISPLACED = """\
+scenario: misplaced
+scopes: {demo: {}}
+steps:
+  - prepare:
+      scope_id: demo
+      query: a
+      show: [confidence]
+      assembly:
+        max_bytes: 600
+        sections: [{family: memory, limit: 1, format: markdown}]
+        limit: 2
+"""
+
+
+def test_lint_says_where_a_key_of_a_request_belongs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.yaml").write_text(MISPLACED)
+    ended = CliRunner().invoke(app, ["lint", "a.yaml"])
+    told = re.findall(
+        r'^a.yaml:([0-9:]+): warning: unknown key "(.*)" of.*\n  it belongs into (.*)$', ended.output, re.M
+    )
+    assert told == [
+        ("7:7", "show", "`assembly`"),
+        ("9:9", "max_bytes", "the request itself"),
+        ("11:9", "limit", "an item of `sections`"),
+        ("10:47", "format", "`assembly`"),
     ]
 
 
