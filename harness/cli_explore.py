@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from backends import BACKENDS
+from harness.changing_line import ChangingLine
 from harness.errors import HarnessError, UnknownNames
 
 FAILED = 1
@@ -36,14 +37,27 @@ def explore(
 def shrink(
     file: Annotated[Path, typer.Argument(help="a scenario that fails")],
     backend: Backends = None,
+    target: Annotated[str, typer.Option(help="on which it fails, as `harness run` takes it")] = "runtime",
     oceanbase_url: OceanBaseUrl = None,
+    admin_token: Annotated[
+        str | None, typer.Option(help="of a target that is a URL", envvar="POWERCONTEXT_HARNESS_ADMIN_TOKEN")
+    ] = None,
 ) -> None:
     """Write a smaller scenario beside one that fails, with the same verdict."""
     from harness.explore.shrink import shrink as make_smaller
 
     if not file.is_file():
         raise HarnessError("no_such_file", f"{file} does not exist")
-    make_smaller(file, known_backends(backend), report=print, oceanbase_url=oceanbase_url)
+    with ChangingLine() as line:
+        make_smaller(
+            file,
+            known_backends(backend),
+            target=target,
+            report=line.print,
+            progress=line.show,
+            oceanbase_url=oceanbase_url,
+            admin_token=admin_token,
+        )
 
 
 def known_backends(names: list[str] | None) -> list[str]:

@@ -9,35 +9,47 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from backends import BACKENDS, EngineError, create
+from backends import BACKENDS, Backend, EngineError, create
 from harness.errors import HarnessError, UnknownNames
+from harness.run.ledger import Ledger
 from harness.run.session import Session
-from harness.target import TARGETS, ReferenceTarget
+from harness.target import ReferenceTarget
+from harness.target.systems import open_systems
 
 
 @contextmanager
 def open_session(
-    backends: Sequence[str], *, oceanbase_url: str | None = None, target: str = ReferenceTarget.name
+    backends: Sequence[str],
+    *,
+    oceanbase_url: str | None = None,
+    target: str = ReferenceTarget.name,
+    admin_token: str | None = None,
+    ledger: Ledger | None = None,
 ) -> Iterator[Session]:
-    """Yield a session on started engines; whatever ends the block, engines, databases and files go with it.
+    """Yield a session on started engines; whatever ends the block, servers, engines, databases and files go with it.
 
-    Raises UnknownNames, and HarnessError for an engine that does not start.
+    `target` is any that `harness run` takes, `admin_token` goes with one that is a URL, which has a backend of its own.
+    Raises UnknownNames, and HarnessError for an engine or a server that does not start.
     """
-    for kind, names, known in (("backend", backends, BACKENDS), ("target", [target], TARGETS)):
-        if unknown := [name for name in names if name not in known]:
-            raise UnknownNames(kind, unknown, known)
+    if unknown := [name for name in backends if name not in BACKENDS]:
+        raise UnknownNames("backend", unknown, BACKENDS)
     name = uuid.uuid4().hex[:8]
     directory = Path(tempfile.gettempdir()) / f"powercontext-harness-{name}"
     with ExitStack() as stack:
         stack.callback(shutil.rmtree, directory, ignore_errors=True)
-        engines = {}
+        [system] = open_systems([target], run_directory=directory, admin_token=admin_token).values()
+        engines: dict[str, Backend] = {}
         try:
-            for backend in dict.fromkeys(backends):
+            for backend in dict.fromkeys(backends) if system.backends is None else ():
                 engines[backend] = create(backend, oceanbase_url=oceanbase_url, run_directory=directory)
                 stack.callback(engines[backend].stop)
                 engines[backend].start()
         except EngineError as error:
             raise HarnessError("engine_missing", f"{backend} did not start", cause=str(error)) from None
-        session = Session(engines, names=list(engines), target=target, database=f"pch_{name}_explore")
+        stack.callback(system.stop)
+        for backend, cause in system.start(engines).items():
+            raise HarnessError("target_missing", f"{system.name} did not start on {backend}", cause=cause)
+        names = system.backends or list(engines)
+        session = Session(engines, names=names, target=system, database=f"pch_{name}_explore", ledger=ledger)
         stack.callback(session.close)
         yield session

@@ -21,14 +21,6 @@ _SINGLE = {"contains", "absent"}
 """Expectations that are lists of claims, each of which stands alone."""
 
 
-def reductions(plain: Plain) -> Iterator[Plain]:
-    """Yield smaller scenarios, each by one reduction; many are no legal scenarios any more."""
-    for reduce in (_without_steps, _without_scopes, _without_principals, _without_items, _without_members):
-        yield from reduce(plain)
-    yield from _shorter_texts(plain)
-    yield from _simpler_ids(plain)
-
-
 def _without_steps(plain: Plain) -> Iterator[Plain]:
     yield from ({**plain, "steps": steps} for steps in fewer(plain["steps"]) if steps)
 
@@ -181,3 +173,15 @@ def _calls(step: Plain, gone: set[str]) -> bool:
 
 def _in_order(like: Plain, plain: Plain) -> Plain:
     return {key: plain[key] for key in like if key in plain}
+
+
+REDUCTIONS: tuple[Callable[[Plain], Iterator[Plain]], ...] = (
+    _without_steps,
+    _without_scopes,
+    _without_principals,
+    _without_items,
+    _without_members,
+    _shorter_texts,
+    _simpler_ids,
+)
+"""Each yields smaller scenarios, each by one reduction; many are no legal scenarios any more."""

@@ -60,6 +60,11 @@ class Session:
         self._remembered: tuple[Loaded, dict[str, Outcome]] | None = None
         self.start_seconds: dict[str, float] = {}
 
+    @property
+    def backends(self) -> tuple[str, ...]:
+        """The backends that scenarios run on, in their order."""
+        return self._names
+
     def outcome(self, loaded: Loaded, backend: str) -> Outcome:
         """Run a scenario on a backend and judge it by the first backend, by its variants and by the ledger."""
         outcome = self._compared(loaded, backend)

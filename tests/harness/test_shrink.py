@@ -189,6 +189,40 @@ def test_what_is_missing_is_left_out_by_the_same_rule(tmp_path: Path, text: str,
     assert (found.failure.got, found.left_out, found.has_assembly) == (came, (rule,), True)
 
 
+def test_on_another_target_it_fails_there(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(TARGETS, "wrong", wrong.SwapsItems)
+    told: list[str] = []
+    progress: list[str] = []
+    made = shrink(file, ["sqlite"], target="wrong", report=told.append, progress=progress.append)
+    assert told[-1].endswith(f"repeat:  harness run {made} --backend sqlite --target wrong")
+    assert (
+        made.read_text("utf-8")
+        .split("\n")[1]
+        .startswith("# made smaller by `harness shrink big.yaml --target wrong`: ")
+    )
+    tried = len(progress)
+    assert f", {tried} scenarios tried" in told[1]
+    assert progress[-1].startswith(f"tried: {tried}, ")
+    with open_session(["sqlite"]) as session:
+        assert find(session, load(made), ["sqlite"]) is None
+    with open_session(["sqlite"], target="wrong") as session:
+        assert find(session, load(made), ["sqlite"]) is not None
+
+
+def test_what_is_found_when_the_time_is_over_counts(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(TARGETS, "wrong", wrong.SwapsItems)
+    monkeypatch.setattr("harness.explore.shrink.SECONDS", 0)
+    told: list[str] = []
+    made = shrink(file, ["sqlite"], target="wrong", report=told.append)
+    assert f"given up after 0 s: `harness shrink {made} --target wrong` goes on from there" in told
+    assert len(load(made).scenario.steps) == 3
+
+
+def test_a_target_that_nobody_knows_is_refused(file: Path) -> None:
+    with pytest.raises(HarnessError, match="wrongg"):
+        shrink(file, ["sqlite"], target="wrongg")
+
+
 def test_a_scenario_that_passes_is_refused(file: Path) -> None:
     with pytest.raises(HarnessError, match="passes on sqlite") as refused:
         shrink(file, ["sqlite"])
