@@ -114,11 +114,9 @@ def reduced(
     while plain != before:
         before = plain
         for reduce in REDUCTIONS:
-            at: int | None = 0
-            while at is not None:
-                # It goes on where it was: what failed before this place would mostly fail again, and the next round
-                # of all tries that.
-                at, start = None, at
+            start, is_over = 0, False
+            while not is_over:
+                is_over = True
                 for place, smaller in enumerate(islice(reduce(plain), start, None), start):
                     if time.monotonic() > deadline:
                         return Shrunk(plain, tried, is_smallest=False)
@@ -128,7 +126,9 @@ def reduced(
                     tried += 1
                     progress(f"tried: {tried}, {len(text_of(plain).encode())} bytes are left")
                     if finding.is_kept_by(find(runner, loaded, backends)):
-                        plain, at = smaller, place
+                        # It goes on at this place: what failed before would mostly fail again, and the next round of
+                        # all kinds tries that.
+                        plain, start, is_over = smaller, place, False
                         break
     return Shrunk(plain, tried)
 
