@@ -70,7 +70,11 @@ def import_report(
         _write(path, text)
         print(f"{path}\n{_plural(len(exchanges), 'request')}, {_plural(guesses, 'guess')} marked by `# guess:`")
         print(f"run it: harness run {path}")
-    for line in (*(shown_note(fault, called) for fault in rebuilt.broken), *kept):
+    judged = [shown_note(fault, called) for fault in rebuilt.broken]
+    if rebuilt.is_judged and not judged:
+        asking = "the run tells" if right else "an import by --right asks"
+        judged = [f"by itself the reported answer breaks no rule; whether it fits what is stored, {asking}"]
+    for line in (*judged, *kept):
         print(line, file=sys.stderr if output == STANDARD else sys.stdout)
 
 

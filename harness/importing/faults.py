@@ -55,6 +55,11 @@ def faults(asking: Asking) -> Iterator[Failure]:
         yield from _text(prepared, delivered, form="older" if asked.sections is None else "markdown")
 
 
+def is_judged(asking: Asking) -> bool:
+    """Say whether a reported answer is a 200 that is there as a whole, so that `faults` judges it."""
+    return _answer(asking) is not None
+
+
 def _answer(asking: Asking) -> Answer | None:
     told, raw = asking.told, asking.exchange.answer
     if told.status != 200 or not told.is_whole or raw is None:

@@ -11,7 +11,7 @@ from harness.check.request import DEFAULT_TOTAL
 from harness.importing.asking import Asking, came, skipped, take_apart
 from harness.importing.bodies import UNREPORTED
 from harness.importing.exchange import Exchange, private
-from harness.importing.faults import faults
+from harness.importing.faults import faults, is_judged
 from harness.importing.history import History, Write
 from harness.importing.items import ATOMIC_MEMORY, Found
 from harness.importing.names import scope_names
@@ -30,7 +30,8 @@ _WHY_RIGHT = "expects what was reported, beside what always holds and the contra
 class Rebuilt:
     """A scenario as plain values, with what is to be said at its top and above its parts.
 
-    `broken` says how the reported answers break the contract, as far as no guess is part of it. Ids in notes stand
+    `broken` says how the reported answers break the contract, as far as no guess is part of it, and `is_judged` whether
+    there was any answer that could. Ids in notes stand
     between U+0002 and U+0003, what the report says in its own words between U+0004 and U+0005.
     """
 
@@ -38,6 +39,7 @@ class Rebuilt:
     head: list[str] = field(default_factory=list)
     notes: dict[Location, list[str]] = field(default_factory=dict)
     broken: list[str] = field(default_factory=list)
+    is_judged: bool = False
 
     def located(self, called: Callable[[str], str]) -> dict[Location, list[str]]:
         """Return the notes by where they belong once ids are called otherwise: Scopes stand below their names."""
@@ -71,10 +73,12 @@ class _Rebuilding:
     def scenario(self, report: str) -> Rebuilt:
         writes = self._history.writes()
         made: Rebuilt = Rebuilt({})
+        made.is_judged = any(map(is_judged, self._askings))
         sentence = " ".join(report.split())
+        is_right = any(asking.is_right for asking in self._askings)
         made.plain = {
-            "scenario": f"what was reported in {sentence}",
-            "why": _WHY_RIGHT if any(asking.is_right for asking in self._askings) else _WHY,
+            "scenario": f"what was {'reported' if is_right else 'asked'} in {sentence}",
+            "why": _WHY_RIGHT if is_right else _WHY,
             "tags": ["bugs"],
             "report": [sentence],
         }

@@ -6,11 +6,13 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePath
 from typing import Any, get_args
 
 from harness.check.display import show_invisible
 from harness.report.tally import PHASES, phases
 from harness.run.compare import BEHAVIOUR_MISMATCH, SEED_MISMATCH, VARIANT_MISMATCH
+from harness.run.presumed import UNPREDICTED
 from harness.run.result import Outcome, StepResult, Verdict
 
 _LONGEST_LINE = 1000
@@ -25,6 +27,7 @@ _MOST_TELLING = (
     *("cut", "body", "body-size", "budget", "read", "text"),
 )
 _LEAST = len(_MOST_TELLING)
+_MOST_PATHS = 5
 
 
 def failure_lines(
@@ -128,10 +131,7 @@ def summary_lines(
         f"executed: {len(executed)} of {len(entries)} (scenarios x backends), "
         f"{_plural(scenarios, 'scenario')}, {checks} steps and expectations judged"
     )
-    presumed = Counter(kind for entry in entries for kind in entry["presumed"])
-    if presumed:
-        kinds = ", ".join(f"{kind} {count}" for kind, count in presumed.most_common())
-        yield f"left to the oracle, since they presume ids or an order that the target chooses: {kinds}"
+    yield from _presumed_lines(entries)
     compared = [reordered for entry in entries for reordered in entry["reordered"]]
     if any(compared):
         yield (
@@ -158,6 +158,21 @@ def fault_lines(backend: str, verdict: str, cause: str) -> Iterator[str]:
     """Yield the whole cause of an engine that was not there, or not to the end."""
     what = "is missing" if verdict == "missing" else f"had an {verdict}"
     yield from f"{backend} {what}: {cause}".split("\n")
+
+
+def _presumed_lines(entries: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield what expectations did not judge, and the scenarios of which the oracle could not judge the text either."""
+    presumed = Counter(kind for entry in entries for kind in entry["presumed"])
+    if not presumed:
+        return
+    kinds = ", ".join(f"{kind} {count}" for kind, count in presumed.most_common())
+    yield f"left to the oracle, since they presume ids or an order that the target chooses: {kinds}"
+    unpredicted = [entry for entry in entries if any(UNPREDICTED in kind for kind in entry["presumed"])]
+    paths = list(dict.fromkeys(f"{entry['chapter']}/{PurePath(entry['path']).name}" for entry in unpredicted))
+    if paths:
+        shown = ", ".join(paths[:_MOST_PATHS])
+        more = f" and {len(paths) - _MOST_PATHS} more" if len(paths) > _MOST_PATHS else ""
+        yield f"of these the oracle cannot know the order, so that nothing judges it: {shown}{more}"
 
 
 def _known_lines(entries: list[dict[str, Any]]) -> Iterator[str]:

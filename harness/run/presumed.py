@@ -22,6 +22,8 @@ from runtime.artifacts import Citation, EntryAddress
 
 PRESUMING = frozenset(("status", "sections", "ranks", "truncated", "bytes", "content", "contains", "absent", "same-as"))
 """Kinds of failures that may come from other ids or another order alone."""
+UNPREDICTED = " (unpredicted)"
+"""Added to a kind where probes show too little for a prediction: nothing else judges the text then."""
 
 
 def presuming(
@@ -55,8 +57,7 @@ def presuming(
     prediction = predict(
         prepared.world, prepared.asked, own, caller=prepared.principal_id, runtime=runtime, style=style
     )
-    # Where probes show too little for a prediction, nothing else judges the text: the summary says so.
-    note = "" if isinstance(prediction, Prediction) else " (unpredicted)"
+    note = "" if isinstance(prediction, Prediction) else UNPREDICTED
     if not _finds_the_same(prepared, own, runtime, style):
         note += " (other hits)"
     return {kind: kind + note for kind in kinds}

@@ -28,7 +28,8 @@ def test_a_report_becomes_a_file_that_lints_and_runs(place: Place) -> None:
     made = place.harness("import", CURL, "--report", "owner/project #123")
     path = "scenarios/bugs/project_123.yaml"
     assert made.code == 0, made.output
-    assert made.output == f"{path}\n1 request, 1 guess marked by `# guess:`\nrun it: harness run {path}\n"
+    judged = "by itself the reported answer breaks no rule; whether it fits what is stored, an import by --right asks"
+    assert made.output == f"{path}\n1 request, 1 guess marked by `# guess:`\nrun it: harness run {path}\n{judged}\n"
     assert load(place.folder / path).scenario.report == ("owner/project #123",)
     assert place.harness("lint", path).code == 0
     assert place.harness("run", path, "--backend", "sqlite").code == 0
@@ -127,3 +128,23 @@ def test_a_scenario_is_anonymized_beside_itself(place: Place) -> None:
     ended = place.harness("run", "scenarios/tea_anonymized.yaml", "--backend", "sqlite")
     assert ended.code == 0, ended.output
     assert place.harness("anonymize", "scenarios/absent.yaml").code == 2
+
+
+def test_what_the_answer_itself_says_of_the_rules_is_told(place: Place) -> None:
+    request = {"scope_id": "demo", "query": "tea", "assembly": {}}
+    empty = {"schema": "powercontext.prepared-context.v1", "status": "empty", "content": None, "content_bytes": 0}
+    refused = {"error": {"code": "forbidden", "message": "No.", "details": None}}
+    by_the_run = "by itself the reported answer breaks no rule; whether it fits what is stored, the run tells"
+    for number, (answer, status, told) in enumerate(
+        [
+            (empty, 200, by_the_run),
+            (empty | {"content_bytes": 7}, 200, "the reported answer breaks the contract: "),
+            # Of a refusal only what is stored could tell.
+            (refused, 403, "run it: "),
+        ]
+    ):
+        report = [{"request": {"body": request}, "response": {"status": status, "body": answer}}]
+        (place.folder / f"report{number}.json").write_text(json.dumps(report), encoding="utf-8")
+        made = place.harness("import", f"report{number}.json", "--right")
+        assert made.code == 0, made.output
+        assert made.output.rstrip("\n").split("\n")[-1].startswith(told)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 from targets.ledgers import BACKENDS, RELEASED, TODAY, TOLD, Written, ledger_of, scenario_of, writer
@@ -219,6 +220,22 @@ def test_the_summary_counts_each_issue_for_itself() -> None:
         f"known: {twelve}: 2 scenarios",
     ]
     assert "order differs between backends, which the RFC permits: 2 of 3 answers (sets of hits equal)" in lines
+
+
+def test_the_summary_names_what_nothing_judges() -> None:
+    def told(*presumed: str, path: str) -> dict[str, Any]:
+        steps = (StepResult(0, "asks", "prepare", 5, checks=1, presumed=presumed),)
+        return entry(replace(outcome(verdict="passed"), path=path, steps=steps), start_seconds=0.0, worker="main")
+
+    counted = [told("bytes", "sections (unpredicted)", path=f"/a/b/grouping/{number}.yaml") for number in range(7)]
+    counted += [counted[0], told("bytes", path="/a/b/grouping/other.yaml")]
+    lines = list(summary_lines(counted, columns=[("reference", "oceanbase")], facts={}))
+    assert (
+        "left to the oracle, since they presume ids or an order that the target chooses: bytes 9, "
+        "sections (unpredicted) 8"
+    ) in lines
+    named = ", ".join(f"grouping/{number}.yaml" for number in range(5))
+    assert f"of these the oracle cannot know the order, so that nothing judges it: {named} and 2 more" in lines
 
 
 @pytest.mark.parametrize(
