@@ -169,6 +169,32 @@ def test_both_texts_stand_side_by_side_with_what_differs_marked(opened: Page, re
     assert "contract tests" in opened.run("document.querySelector('.yaml').textContent")
 
 
+WRONG_FILE = """
+  - step: asked for in the wrong order
+    prepare: {scope_id: demo, query: contract tests, assembly: {}}
+    as: alice
+    expect: {sections: [{Memory: [entry-1, entry-2]}, {Experience: [experience-1]}]}
+"""
+
+
+@needs_chromium
+def test_where_the_oracle_predicts_what_came_the_page_says_so(browser: Page, tmp_path: Path) -> None:
+    with a_place(tmp_path) as place:
+        place.write("alpha/wrong.yaml", SCENARIO + "steps:" + WRONG_FILE)
+        ended = place.harness("run", "--backend", "sqlite", "--junit", "results/run.xml")
+    assert "  contract: the oracle predicts what came; why: harness explain scenarios/alpha/wrong.yaml" in ended.output
+    assert "contract: the oracle predicts what came" in (tmp_path / "results/run.xml").read_text("utf-8")
+    for opened in an_opened(browser, page(read(tmp_path / "results/run.json")), tmp_path):
+        follow(opened, "wrong.yaml")
+        assert "The contract: the oracle predicts what came on sqlite." in texts(opened, "#case details.step p")
+        # One text alone, as predicted, is held against nothing.
+        assert opened.run("document.querySelectorAll('#case .sides select').length") == 0
+        values = "[...document.querySelectorAll('#case .failure dd')]"
+        marked = opened.run(f"{values}.map((one) => [...one.querySelectorAll('mark')].map((mark) => mark.textContent))")
+        # entry-2 has fewer words, and goes first.
+        assert marked == [["entry-1,", " entry-2]"], ["entry-2,", " entry-1]"]]
+
+
 @needs_chromium
 def test_a_prediction_can_stand_on_either_side(opened: Page) -> None:
     follow(opened, "swapped.yaml")
